@@ -1,0 +1,1 @@
+"""Transformers as support vector machines: the library behind the book."""
