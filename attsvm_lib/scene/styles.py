@@ -1,8 +1,8 @@
 """One table of drawing styles: the same object looks the same in every explorable and every figure.
 
 A mark names its style (``style="W"``); the viewer and Matplotlib both resolve the name in `STYLES`.
-Colors are from the color-blind-safe palette of Okabe and Ito; no two styles that meet in one picture differ by
-color alone (dash, marker or filling differs too). ``currentColor`` follows the page's text color.
+Colors are from the color-blind-safe palette of Okabe and Ito; no two styles that meet in one picture differ
+by color alone (dash, marker or filling differs too). ``currentColor`` follows the page's text color.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ MARKERS = ("circle", "square", "star", "diamond", "triangle", "cross", "none")
 class Style:
     """How one kind of object is drawn.
 
-    color, dark: CSS colors on a light and on a dark page. dash: lengths on/off in px, () = solid. width: line width in
-    px. marker: one of `MARKERS`; size: its diameter in px; filled: False draws its outline only.
+    color, dark: CSS colors on a light and on a dark page. dash: lengths on/off in px, () = solid. width:
+    line width in px. marker: one of `MARKERS`; size: its diameter in px; filled: False draws its outline
+    only.
     """
 
     color: str
@@ -59,10 +60,31 @@ STYLES: dict[str, Style] = {
     "particle": Style(*_BLUE, marker="circle", size=8),
 }
 
-# Color scales as evenly spaced stops, low to high; colors between two stops are interpolated linearly in sRGB.
+# Color scales as evenly spaced stops, low to high; colors between two stops are interpolated linearly in
+# sRGB.
 SCALES: dict[str, tuple[str, ...]] = {
-    "sequential": ("#440154", "#482878", "#3E4A89", "#31688E", "#26828E", "#1F9E89", "#35B779", "#6DCD59",
-                   "#B4DE2C", "#FDE725"),
-    "diverging": ("#0B4F8A", "#2F7FBC", "#7FB2DA", "#C6DDEE", "#F4F2EE", "#F6CFAE", "#EC9A5F", "#CC6322", "#8A3A06"),
+    "sequential": (
+        "#440154",
+        "#482878",
+        "#3E4A89",
+        "#31688E",
+        "#26828E",
+        "#1F9E89",
+        "#35B779",
+        "#6DCD59",
+        "#B4DE2C",
+        "#FDE725",
+    ),
+    "diverging": (
+        "#0B4F8A",
+        "#2F7FBC",
+        "#7FB2DA",
+        "#C6DDEE",
+        "#F4F2EE",
+        "#F6CFAE",
+        "#EC9A5F",
+        "#CC6322",
+        "#8A3A06",
+    ),
     "attention": ("#F7FAFC", "#D6E6F2", "#A9CCE5", "#72ABD3", "#3C88BE", "#0072B2", "#00527F", "#00344F"),
 }

@@ -1,0 +1,54 @@
+"""Where marks are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+
+from attsvm_lib.scene.checks import known, limits
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A pair of axes. Limits may be reversed. ``xticks``/``yticks``: {position: text} in place of numbers.
+
+    ``equal=True``: one unit has the same length on both axes. ``height``: height over width of the drawing
+    area when not equal. ``axes=False`` draws marks only.
+    """
+
+    title: str = ""
+    _: KW_ONLY
+    xlabel: str = ""
+    ylabel: str = ""
+    xlim: tuple[float, float] | None = None
+    ylim: tuple[float, float] | None = None
+    xscale: str = "linear"
+    yscale: str = "linear"
+    xticks: Mapping[float, str] | None = None
+    yticks: Mapping[float, str] | None = None
+    equal: bool = False
+    height: float = 0.75
+    axes: bool = True
+
+    def __post_init__(self) -> None:
+        for axis in ("x", "y"):
+            bounds = limits(f"Panel.{axis}lim", getattr(self, axis + "lim"))
+            object.__setattr__(self, axis + "lim", bounds)
+            known(f"Panel.{axis}scale", getattr(self, axis + "scale"), ("linear", "log"))
+            if getattr(self, axis + "scale") == "log" and bounds and min(bounds) <= 0:
+                raise ValueError(f"Panel.{axis}lim must be positive on a log axis, got {bounds}")
+
+
+@dataclass(frozen=True)
+class Panel3D:
+    """Three-dimensional points seen by an orthographic camera that the reader turns; for `Points3D` only.
+
+    ``half_width``: the view shows [-half_width, half_width] in each direction. ``camera``: azimuth and
+    elevation in degrees. ``sphere=True`` draws the outline and the equator of the unit sphere.
+    """
+
+    title: str = ""
+    _: KW_ONLY
+    half_width: float = 1.15
+    camera: tuple[float, float] = (35.0, 20.0)
+    sphere: bool = True
