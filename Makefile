@@ -1,0 +1,76 @@
+# `make book` builds the book, `make test` checks everything that CI checks; `make` alone lists the rest.
+PYTHON ?= python3
+PORT ?= 8000
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+HTML := _build/html
+REQUIREMENTS := requirements.txt requirements-dev.txt pyproject.toml
+
+# One thread per process: results do not depend on how many cores the machine has.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+
+NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 600 --nbval-sanitize-with tests/nbval.cfg
+
+.DEFAULT_GOAL := help
+.PHONY: help install book serve test test-library test-book lint notebooks bench clean clean-all
+
+help:
+	@echo "make book       build the book into $(HTML)"
+	@echo "make test       everything that CI checks"
+	@echo "make serve      serve the built book on http://localhost:$(PORT)"
+	@echo "make notebooks  execute the chapters and bring them to their committed form"
+	@echo "make bench      the project against a plain baseline"
+	@echo "make lint, make test-library, make test-book: the parts of make test"
+	@echo "make clean      remove what was built (clean-all: the virtual environment too)"
+
+install: $(INSTALLED)
+
+$(INSTALLED): $(REQUIREMENTS)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed, but $(PYTHON) is $$($(PYTHON) --version 2>&1)."; \
+	  echo "Name another one: make book PYTHON=python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements-dev.txt
+	@touch $@
+
+book: $(INSTALLED)
+	$(BIN)/python tools/drop_stale_cache.py
+	$(BIN)/jupyter-book build . -W -n --keep-going
+	@echo
+	@echo "The book is built. Open $(HTML)/index.html in a browser, or run 'make serve'."
+
+serve:
+	@test -f $(HTML)/index.html || { echo "Nothing to serve yet: run 'make book' first."; exit 1; }
+	@echo "http://localhost:$(PORT)   (Ctrl-C stops)"
+	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory $(HTML)
+
+# One goal after the other, also under `make -j`: the parts share the build and the experiments' cache.
+test:
+	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory test-library
+	$(MAKE) --no-print-directory book
+	$(MAKE) --no-print-directory test-book
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+
+test-library: $(INSTALLED)
+	$(BIN)/python -m pytest tests --ignore tests/site --ignore tests/browser
+
+# The chapters under nbval, strict, and the built pages in a real browser.
+test-book: $(INSTALLED)
+	$(BIN)/python -m pytest $(NBVAL) book $(wildcard tests/browser) tests/site
+
+notebooks: $(INSTALLED)
+	$(BIN)/python tools/normalize_notebooks.py --execute
+
+bench: $(INSTALLED)
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf _build .cache .pytest_cache .ruff_cache .hypothesis
+
+clean-all: clean
+	rm -rf $(VENV) *.egg-info

@@ -1,0 +1,42 @@
+"""Sphinx extension: Binder and Colab buttons that follow one setting for the repository's address.
+
+The setting is `repository: {url, branch}` in `_config.yml`; the environment variables BOOK_REPOSITORY_URL and
+BOOK_REPOSITORY_BRANCH override it. While the address is empty there are no buttons, and the build says how to set it.
+"""
+
+import os
+
+from sphinx.util import logging
+
+LAUNCHERS = {
+    "notebook_interface": "jupyterlab",
+    "binderhub_url": "https://mybinder.org",
+    "colab_url": "https://colab.research.google.com",
+}
+NO_LAUNCHERS = dict.fromkeys(LAUNCHERS, "") | {"notebook_interface": "classic"}
+HOW_TO_SET = (
+    "No launch buttons: the repository's address is not set. Set `repository: url` in _config.yml, "
+    "or BOOK_REPOSITORY_URL in the environment, to get Binder and Colab buttons."
+)
+
+logger = logging.getLogger(__name__)
+
+
+def configure(app, config):
+    """Writes the repository's address and its launch buttons into the theme's options."""
+    options = config.html_theme_options
+    url = os.environ.get("BOOK_REPOSITORY_URL", options.get("repository_url", "")).strip().rstrip("/")
+    branch = os.environ.get("BOOK_REPOSITORY_BRANCH", options.get("repository_branch", "")).strip()
+    options["repository_url"] = url.removesuffix(".git")
+    options["repository_branch"] = branch or "main"
+    if url:
+        # Colab opens notebooks of GitHub only; the theme warns, and a warning fails the build, for any other host.
+        options["launch_buttons"] = LAUNCHERS | ({} if "github.com" in url else {"colab_url": ""})
+    else:
+        options["launch_buttons"] = NO_LAUNCHERS
+        logger.info(HOW_TO_SET)
+
+
+def setup(app):
+    app.connect("config-inited", configure, priority=100)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
