@@ -1,7 +1,8 @@
 """Forget executed chapters when the library, the pins or the scenes they ran with have changed.
 
-Jupyter Book executes a chapter again only when the chapter's own code changes. This compares a digest of everything else a
-chapter depends on with the one of the last build, and removes the execution cache when they differ.
+Jupyter Book executes a chapter again only when the chapter's own code changes. This compares a digest of
+everything else a chapter depends on with the one of the last build, and removes the execution cache when they
+differ.
 """
 
 import hashlib

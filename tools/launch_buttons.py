@@ -1,7 +1,8 @@
 """Sphinx extension: Binder and Colab buttons that follow one setting for the repository's address.
 
 The setting is `repository: {url, branch}` in `_config.yml`; the environment variables BOOK_REPOSITORY_URL and
-BOOK_REPOSITORY_BRANCH override it. While the address is empty there are no buttons, and the build says how to set it.
+BOOK_REPOSITORY_BRANCH override it. While the address is empty there are no buttons, and the build says how to
+set it.
 """
 
 import os
@@ -30,7 +31,7 @@ def configure(app, config):
     options["repository_url"] = url.removesuffix(".git")
     options["repository_branch"] = branch or "main"
     if url:
-        # Colab opens notebooks of GitHub only; the theme warns, and a warning fails the build, for any other host.
+        # Colab opens notebooks of GitHub only; for another host the theme warns, and a warning fails the build.
         options["launch_buttons"] = LAUNCHERS | ({} if "github.com" in url else {"colab_url": ""})
     else:
         options["launch_buttons"] = NO_LAUNCHERS

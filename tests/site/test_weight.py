@@ -1,0 +1,24 @@
+"""A first visit to a page stays light: everything it loads, compressed, against the budget."""
+
+import page_weight
+import pytest
+from conftest import PAGES
+
+BUDGET_KB = 1500
+
+
+@pytest.fixture(scope="module")
+def weights(chromium, site_url):
+    measured = page_weight.measure(chromium, site_url, PAGES)
+    page_weight.write_report(measured)
+    print("\nfirst visit, compressed:\n" + page_weight.summary(measured))
+    return measured
+
+
+def test_a_first_visit_stays_within_the_budget(weights, page):
+    assert weights[page]["total_kB"] <= BUDGET_KB, page_weight.summary({page: weights[page]})
+
+
+def test_the_measurement_counts_scripts_style_sheets_fonts_and_the_page(weights, page):
+    suffixes = {path.rsplit(".", 1)[-1] for path in weights[page]["files"]}
+    assert {"html", "js", "css", "woff2"} <= suffixes
