@@ -1,0 +1,323 @@
+r"""One attention layer with one query: forward pass, risk and its gradients, exact at every saturation.
+
+.. math::
+    a_{it} = x_{it}^\top W z_i,\quad s_i = \mathrm{softmax}(a_i),\quad f_i = h(X_i^\top s_i),\quad
+    L(W) = \frac1n \sum_i \log(1 + e^{-Y_i f_i}).
+
+With g_i the gradient of the head at X_i^T s_i and w_it = -l'(Y_i f_i) s_it / n, descent moves W along
+
+.. math::
+    -\nabla L(W) = \sum_{it} c_{it}\, x_{it} z_i^\top,\qquad
+    c_{it} = w_{it}\, \Bigl(\delta_{it} - \sum_u s_{iu} \delta_{iu}\Bigr),\qquad
+    \delta_{it} = Y_i (x_{it} - x_{ir})^\top g_i ,
+
+where r is the token of largest attention. Measuring against r, and not against the mean, is what keeps the
+direction accurate once the softmax is one-hot in floating point; the usual form then subtracts equal numbers.
+Source: arXiv 2308.16898, sections 1 and 2 (model and risk); a linear head has g_i = v.
+
+Leading axes of the data, the head and W are batch axes and broadcast against each other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from attsvm_lib.validation import real_array
+
+__all__ = [
+    "Direction",
+    "Head",
+    "LinearHead",
+    "attention_probabilities",
+    "attention_scores",
+    "descent_direction",
+    "gradient",
+    "gradient_kq",
+    "log_softmax",
+    "loss",
+    "output",
+    "softmax",
+]
+
+EPS = np.finfo(np.float64).eps
+
+
+def log_softmax(a, axis=-1):
+    """Logarithm of the softmax, a - log sum exp(a), without overflow; entries may be -inf (masked)."""
+    a = a - np.max(a, axis=axis, keepdims=True)
+    return a - np.log(np.exp(a).sum(axis=axis, keepdims=True))
+
+
+def softmax(a, axis=-1):
+    """Softmax exp(a) / sum exp(a) along `axis`, without overflow; entries may be -inf (masked)."""
+    a = np.exp(a - np.max(a, axis=axis, keepdims=True))
+    return a / a.sum(axis=axis, keepdims=True)
+
+
+@runtime_checkable
+class Head(Protocol):
+    """What a head h: R^d -> R must offer; its parameters may carry leading batch axes.
+
+    The rest of the library does not ask what kind of head it is, except where a formula holds for linear
+    heads only.
+    """
+
+    def value(self, o):
+        """h(o) for attention outputs o (..., n, d), shape (..., n)."""
+
+    def gradient(self, o):
+        """Gradient of h at o (..., n, d), shape (..., n, d)."""
+
+
+class LinearHead:
+    """Linear head h(o) = v^T o.
+
+    Parameters
+    ----------
+    v : array_like, shape (..., d)
+        Weights; leading axes are batch axes.
+
+    Raises
+    ------
+    ValueError
+        When v is not a finite real array with at least one axis.
+    """
+
+    def __init__(self, v):
+        self.v = real_array("v", v, (..., None), axes="(..., d)")
+
+    def __repr__(self):
+        return f"LinearHead(d={self.v.shape[-1]})"
+
+    def value(self, o):
+        """v^T o, shape (..., n)."""
+        self._check(o)
+        return (o @ self.v[..., None])[..., 0]
+
+    def gradient(self, o):
+        """v for every output, shape (..., n, d)."""
+        self._check(o)
+        v = self.v[..., None, :]
+        return np.broadcast_to(v, np.broadcast_shapes(o.shape, v.shape))
+
+    def _check(self, o):
+        if o.shape[-1] != self.v.shape[-1]:
+            raise ValueError(f"v must have the length of a token, d = {o.shape[-1]}, got {self.v.shape[-1]}")
+
+
+class Direction(NamedTuple):
+    """A descent direction, its length kept apart so that neither can underflow.
+
+    Attributes
+    ----------
+    unit : array, shape (..., d, d)
+        -grad L / ||grad L||_F, or 0 where `is_zero`.
+    log_norm : array, shape (...)
+        log ||grad L||_F, or -inf where `is_zero`.
+    is_zero : array of bool, shape (...)
+        Whether the gradient is zero, or too small to be told from its own rounding error.
+    """
+
+    unit: np.ndarray
+    log_norm: np.ndarray
+    is_zero: np.ndarray
+
+
+def attention_scores(data, W):
+    """Attention scores a_it = x_it^T W z_i (before the softmax).
+
+    Parameters
+    ----------
+    data : TokenData
+    W : array_like, shape (..., d, d)
+        Key-query matrix, W = K Q^T; leading axes broadcast against the data's.
+
+    Returns
+    -------
+    array, shape (..., n, T)
+
+    Raises
+    ------
+    ValueError
+        When W is not finite or does not fit the data.
+    """
+    return _scores(data, _matrix("W", W, data, data.d))
+
+
+def attention_probabilities(data, W):
+    """Attention probabilities softmax(X_i W z_i), shape (..., n, T); arguments as `attention_scores`."""
+    return softmax(attention_scores(data, W))
+
+
+def output(data, head, W):
+    """Model output f_i = h(X_i^T softmax(X_i W z_i)).
+
+    Parameters
+    ----------
+    data : TokenData
+    head : Head
+    W : array_like, shape (..., d, d)
+
+    Returns
+    -------
+    array, shape (..., n)
+
+    Raises
+    ------
+    ValueError
+        When W or the head does not fit the data.
+    """
+    return head.value(_mix(attention_probabilities(data, W), data.X))
+
+
+def loss(data, head, W):
+    """Empirical logistic risk L(W) = (1/n) sum_i log(1 + exp(-Y_i f_i)); arguments and errors as `output`.
+
+    Returns
+    -------
+    array or float, shape (...)
+        Accurate for every sign and size of Y_i f_i; for L - inf L see `attsvm_lib.excess`.
+    """
+    return np.logaddexp(0.0, -data.Y * output(data, head, W)).mean(-1)
+
+
+def gradient(data, head, W):
+    """Gradient dL/dW of the risk; arguments and errors as `output`.
+
+    Returns
+    -------
+    array, shape (..., d, d)
+        Relatively accurate until the gradient itself underflows (below 1e-308); `descent_direction` gives its
+        direction beyond.
+    """
+    step = descent_direction(data, head, W)
+    return -np.exp(step.log_norm)[..., None, None] * step.unit
+
+
+def gradient_kq(data, head, K, Q):
+    """Gradients (dL/dK, dL/dQ) of the risk at W = K Q^T, with G = dL/dW: dL/dK = G Q and dL/dQ = G^T K.
+
+    Parameters
+    ----------
+    data : TokenData
+    head : Head
+    K, Q : array_like, shape (..., d, m)
+        Key and query weights of width m.
+
+    Returns
+    -------
+    tuple of two arrays, each of shape (..., d, m)
+
+    Raises
+    ------
+    ValueError
+        When K, Q or the head does not fit the data, or K and Q differ in width.
+    """
+    K = _matrix("K", K, data, None)
+    Q = _matrix("Q", Q, data, K.shape[-1])
+    G = gradient(data, head, K @ Q.swapaxes(-1, -2))
+    return G @ Q, G.swapaxes(-1, -2) @ K
+
+
+def descent_direction(data, head, W):
+    """Direction of steepest descent, -dL/dW scaled to unit Frobenius norm, accurate at every saturation.
+
+    Parameters
+    ----------
+    data : TokenData
+    head : Head
+    W : array_like, shape (..., d, d)
+
+    Returns
+    -------
+    Direction
+        `.unit` (..., d, d), `.log_norm` (...), `.is_zero` (...). A gradient that is zero up to rounding is
+        reported by `.is_zero` and never divided.
+
+    Raises
+    ------
+    ValueError
+        When W or the head does not fit the data.
+
+    Notes
+    -----
+    The weights w_it are kept as logarithms and scaled by their largest contribution before they are
+    exponentiated, so that nothing is lost at margins of hundreds, where all softmax entries but one
+    underflow.
+    """
+    W = _matrix("W", W, data, data.d)
+    c, noise, log_scale = _coefficients(data, head, W)
+    G = _mix(c, data.X).swapaxes(-1, -2) @ data.Z
+    peak = np.abs(G).max((-2, -1), keepdims=True)
+    length = np.linalg.norm(G / np.where(peak > 0, peak, 1.0), axis=(-2, -1), keepdims=True) * peak
+    bound = (noise * _size(data.Z)).sum(-1)
+    is_zero = length[..., 0, 0] <= bound
+    safe = np.where(is_zero[..., None, None], 1.0, length)
+    unit = np.where(is_zero[..., None, None], 0.0, G / safe)
+    log_norm = np.where(is_zero, -np.inf, log_scale + np.log(safe[..., 0, 0]))
+    return Direction(unit, log_norm[()], is_zero[()])
+
+
+def _coefficients(data, head, W):
+    """c_it of the module's formula divided by exp(log_scale), and a rounding bound for sum_t c_it x_it.
+
+    Shapes (..., n, T), (..., n) and (...).
+    """
+    a = _scores(data, W)
+    log_s = log_softmax(a)
+    s = np.exp(log_s)
+    o = _mix(s, data.X)
+    g = head.gradient(o)
+    size = _size(data.X).max(-1)
+    delta, error = _relative_scores(data, g, s.argmax(-1), size)
+    log_slope = -np.logaddexp(0.0, data.Y * head.value(o)) - np.log(data.n)
+    log_delta = np.log(np.abs(delta), out=np.full(delta.shape, -np.inf), where=delta != 0)
+    log_pull = log_slope[..., None] + log_s + log_delta
+    log_scale = log_pull.max((-2, -1), keepdims=True)
+    log_scale = np.where(np.isfinite(log_scale), log_scale, 0.0)
+    pull = np.exp(log_pull - log_scale)
+    doubt = np.divide(pull, np.abs(delta), out=np.zeros(pull.shape), where=delta != 0).sum(-1) * error
+    pull *= np.sign(delta)
+    c = pull - s * pull.sum(-1, keepdims=True)
+    noise = (np.abs(c) + np.abs(pull)).sum(-1) * (1.0 + np.abs(a).max(-1)) * EPS + 2 * doubt
+    return c, data.d * size * noise, log_scale[..., 0, 0]
+
+
+def _relative_scores(data, g, r, size):
+    """delta_it = Y_i (x_it - x_ir)^T g_i, zero where rounding swallows it, and its rounding error over d."""
+    gamma = (data.X @ g[..., None])[..., 0]
+    r = np.broadcast_to(r, gamma.shape[:-1])[..., None]
+    delta = gamma - np.take_along_axis(gamma, r, -1)
+    error = 2 * EPS * size * np.linalg.norm(g, axis=-1)
+    lost = np.abs(delta) <= data.d * error[..., None]
+    return np.where(lost, 0.0, data.Y[..., None] * delta), error
+
+
+def _size(x):
+    """Upper bound of the Euclidean norm over the last axis that cannot underflow."""
+    return np.abs(x).max(-1) * np.sqrt(x.shape[-1])
+
+
+def _scores(data, W):
+    return (data.X @ (data.Z @ W.swapaxes(-1, -2))[..., None])[..., 0]
+
+
+def _mix(weights, X):
+    """sum_t weights_it x_it, shape (..., n, d)."""
+    return (weights[..., None, :] @ X)[..., 0, :]
+
+
+def _matrix(name, value, data, columns):
+    """Validate a (..., d, columns) weight matrix whose batch axes must broadcast against the data's."""
+    axes = f"(..., {data.d}, {'m' if columns is None else columns})"
+    value = real_array(name, value, (..., data.d, columns), axes=axes)
+    try:
+        np.broadcast_shapes(value.shape[:-2], data.batch_shape)
+    except ValueError:
+        raise ValueError(
+            f"{name} must have batch axes that broadcast against the data's {data.batch_shape}, "
+            f"got {value.shape[:-2]}"
+        ) from None
+    return value

@@ -1,0 +1,277 @@
+r"""Regularization path of attention: the risk minimized over growing balls, and the direction it converges
+to.
+
+.. math:: W_R = \arg\min_{\|W\|_F \le R} L(W)
+          \qquad\text{or}\qquad
+          (K_R, Q_R) = \arg\min_{\|K\|_F^2 + \|Q\|_F^2 \le 2R} L(K Q^\top) .
+
+W_R / R tends to W_mm / ||W_mm||_F, and K_R Q_R^T / R to W*_mm / ||W*_mm||_*, the max-margin directions of the
+optimal tokens in the Frobenius and in the nuclear norm (arXiv 2308.16898, section 3, Theorem 2). The
+constraint is active, so we minimize log(L - L_*) over the sphere: the same minimizers, without the flatness
+that stops descent on L itself at radii of about 30.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from attsvm_lib.constraints import token_rows
+from attsvm_lib.excess import head_scores, log_excess_gradient
+from attsvm_lib.selection import correlation, optimal_tokens
+from attsvm_lib.svm import Solution, att_svm
+from attsvm_lib.validation import choice, generator, integer, real_array
+
+__all__ = ["Path", "predicted_constant", "regularization_path"]
+
+NORMS = {"W": "frobenius", "KQ": "nuclear"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Path:
+    """A regularization path at r radii.
+
+    Attributes
+    ----------
+    radii : array, shape (r,)
+    W : array, shape (r, d, d)
+        W_R, or K_R Q_R^T.
+    K, Q : array, shape (r, d, m), or None when W is optimized
+    log_excess : array, shape (r,)
+        log(L(W_R) - L_*).
+    residual : array, shape (r,)
+        Optimality residual: sine of the angle between the weights and minus the gradient of the risk, 0 at a
+        stationary point of the constrained problem.
+    ends : array, shape (r, 1 + starts)
+        log(L - L_*) reached from each start, the SVM direction first; `log_excess` is the least. Ends that
+        differ show that the problem is not convex.
+    solution : Solution
+        Att-SVM of the optimal tokens, in the Frobenius norm (W) or the nuclear norm ((K, Q)).
+    """
+
+    radii: np.ndarray
+    W: np.ndarray
+    K: np.ndarray | None
+    Q: np.ndarray | None
+    log_excess: np.ndarray
+    residual: np.ndarray
+    ends: np.ndarray
+    solution: Solution
+
+    @property
+    def distance(self):
+        """||W_R / R - W_mm / ||W_mm|| ||_F, shape (r,), where ||W_mm|| is the norm that defines the limit."""
+        limit = self.solution.W / self.solution.objective
+        return np.linalg.norm(self.W / self.radii[:, None, None] - limit, axis=(-2, -1))
+
+    @property
+    def correlation(self):
+        """Correlation of W_R with the SVM solution, shape (r,)."""
+        return correlation(self.W, self.solution.W)
+
+    def __repr__(self):
+        model = "W" if self.K is None else f"(K, Q) of width {self.K.shape[-1]}"
+        return (
+            f"Path({model}, {len(self.radii)} radii up to {self.radii.max():g}, "
+            f"distance {self.distance[self.radii.argmax()]:.3g} there)"
+        )
+
+
+def regularization_path(data, head, radii, *, rng, parameterization="W", width=None, starts=10):
+    """Minimize the risk over balls of the given radii (linear head), for W or for (K, Q).
+
+    Parameters
+    ----------
+    data : TokenData
+        One data set (no batch axes).
+    head : LinearHead
+    radii : array_like, shape (r,)
+        Positive radii R: ||W||_F <= R, or ||K||_F^2 + ||Q||_F^2 <= 2 R.
+    rng : numpy.random.Generator
+        For the random starts.
+    parameterization : {"W", "KQ"}
+    width : int, optional
+        Columns m of K and Q, by default d.
+    starts : int
+        Random starts at each radius, beside the SVM direction.
+
+    Returns
+    -------
+    Path
+        At each radius the best end over all starts. The problem is not convex, so this is a minimizer as
+        far as the starts can tell: see `Path.ends`.
+
+    Raises
+    ------
+    TieError
+        When the optimal token of a sequence is not unique; the limit direction is then not defined by scores.
+    InfeasibleError
+        When the optimal tokens are not separable.
+    ValueError
+        When another argument does not fit.
+
+    Notes
+    -----
+    L-BFGS on the scaled weights. Source: arXiv 2308.16898, section 3, Theorem 2.
+    """
+    choice("parameterization", parameterization, tuple(NORMS))
+    radii = real_array("radii", radii, (None,), axes="(r,)")
+    if (radii <= 0).any():
+        raise ValueError(f"radii must be positive, got {radii.min():g}")
+    starts = integer("starts", starts, 0)
+    generator("rng", rng)
+    width = integer("width", data.d if width is None else width, 1)
+    solution = _limit(data, head, NORMS[parameterization])
+    # one stack of matrices: W alone, or K and Q
+    shape = (1, data.d, data.d) if parameterization == "W" else (2, data.d, width)
+    weights, ends, residual = [], [], []
+    for R in radii:
+        first = _svm_start(solution, shape, rng)
+        candidates = [first, *(rng.standard_normal(shape) for _ in range(starts))]
+        found = [_minimize(data, head, R, V) for V in candidates]
+        ends.append([f for _, f, _ in found])
+        best = found[int(np.argmin(ends[-1]))]
+        weights.append(best[0])
+        residual.append(best[2])
+    weights, ends = np.stack(weights), np.array(ends)
+    K, Q = (None, None) if parameterization == "W" else (weights[:, 0], weights[:, 1])
+    W = np.stack([_product(w) for w in weights])
+    return Path(radii, W, K, Q, ends.min(1), np.array(residual), ends, solution)
+
+
+def predicted_constant(data, head, solution):
+    r"""Constant C of the path's rate: the distance of W_R / R to its limit is C / R to first order.
+
+    On the support of the solution the path satisfies
+
+    .. math:: d_k^\top W_R z_k = \log w_k - \log \lambda_k + \mathrm{const},\qquad
+              w_k = \sigma(-\gamma_{i\alpha_i})\,(\gamma_{i\alpha_i} - \gamma_{it}),
+
+    so that W_R = (R / ||W_mm||) W_mm + B + o(1), with B fixed by these equations, the optimality conditions
+    to first order and <B, W_mm> = 0 (for the nuclear norm <B, U V^T> = 0, with W*_mm = U S V^T). Then C =
+    ||B||_F.
+
+    Parameters
+    ----------
+    data : TokenData
+        One data set.
+    head : LinearHead
+    solution : Solution
+        `att_svm` of the optimal tokens, in either norm.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        When the solution is degenerate: a row at margin 1 with a zero multiplier, or multipliers that are not
+        unique. Also when it does not belong to the optimal tokens of these data.
+
+    Notes
+    -----
+    Our derivation, from the stationarity of log(L - L_*) on the sphere; for (K, Q) it holds for widths of
+    at least the rank of the solution.
+    """
+    gamma = head_scores(data, head)
+    if not np.array_equal(_unique_optimum(gamma), solution.alpha):
+        raise ValueError("solution must be att_svm of the optimal tokens of these data")
+    rows = token_rows(data, solution.alpha)
+    on = solution.support
+    active = rows.margins(solution.W) < 1 + 1e-7
+    if not on.any() or (active != on).any():
+        raise ValueError("solution must be non-degenerate: here a row at margin 1 has a zero multiplier")
+    i, t = rows.index[on].T
+    best = gamma[i, solution.alpha[i]]
+    target = np.log(best - gamma[i, t]) - np.logaddexp(0.0, best) - np.log(solution.multipliers[on])
+    D, Z = rows.D[on], rows.Z[on]
+    if np.linalg.matrix_rank((D @ D.T) * (Z @ Z.T)) < len(D):
+        raise ValueError("solution must have unique multipliers: its support rows are linearly dependent")
+    offset = _frobenius_offset if solution.norm == "frobenius" else _nuclear_offset
+    return float(np.linalg.norm(offset(solution, D, Z, target)))
+
+
+def _limit(data, head, norm):
+    if data.batch_shape:
+        raise ValueError(f"data must be one data set without batch axes, got batch shape {data.batch_shape}")
+    if data.T == 1:
+        raise ValueError("data must have at least two tokens per sequence: with T = 1, L does not depend on W")
+    return att_svm(data, _unique_optimum(head_scores(data, head)), norm=norm)
+
+
+def _unique_optimum(gamma):
+    # equal tokens may differ in the last digits of their scores
+    return optimal_tokens(gamma, tol=1e-12 * np.abs(gamma).max())
+
+
+def _svm_start(solution, shape, rng):
+    """The SVM solution, or its balanced factors cut to the width or padded by small random columns."""
+    if shape[0] == 1:
+        return solution.W[None]
+    U, s, Vt = np.linalg.svd(solution.W)
+    rank, width = min(solution.rank, shape[-1]), shape[-1]
+    V = 1e-3 * np.sqrt(s[0] / width) * rng.standard_normal(shape)
+    V[0, :, :rank] += U[:, :rank] * np.sqrt(s[:rank])
+    V[1, :, :rank] += Vt[:rank].T * np.sqrt(s[:rank])
+    return V
+
+
+def _product(weights):
+    return weights[0] if len(weights) == 1 else weights[0] @ weights[1].T
+
+
+def _minimize(data, head, R, start):
+    """Minimize log(L - L_*) over the sphere from one start; return weights, value and residual."""
+    from scipy.optimize import minimize
+
+    shape = start.shape
+    radius = R if shape[0] == 1 else np.sqrt(2 * R)
+
+    def on_sphere(flat):
+        size = np.linalg.norm(flat)
+        unit = flat.reshape(shape) / size
+        value, G = log_excess_gradient(data, head, _product(radius * unit))
+        slope = G[None] if shape[0] == 1 else np.stack([G @ unit[1], G.T @ unit[0]]) * radius
+        tangent = slope - (slope * unit).sum() * unit
+        return value / R, (radius / R / size) * tangent.ravel(), unit, slope, tangent
+
+    tight = {"maxiter": 20000, "maxfun": 40000, "ftol": 0.0, "gtol": 1e-14, "maxcor": 30}
+    flat = (start / np.linalg.norm(start)).ravel()
+    end = minimize(lambda x: on_sphere(x)[:2], flat, jac=True, method="L-BFGS-B", options=tight)
+    value, _, unit, slope, tangent = on_sphere(end.x)
+    size = np.linalg.norm(slope)
+    residual = np.linalg.norm(tangent) / size if size > 0 and (slope * unit).sum() < 0 else 1.0
+    return radius * unit, float(value * R), float(residual)
+
+
+def _frobenius_offset(solution, D, Z, target):
+    """B in span{d_k z_k^T} with d_k^T B z_k = target up to a constant and <B, W_mm> = 0."""
+    y = np.linalg.solve((D @ D.T) * (Z @ Z.T), target)
+    B = (D * y[:, None]).T @ Z
+    W = solution.W
+    return B - (B * W).sum() / (W * W).sum() * W
+
+
+def _nuclear_offset(solution, D, Z, target):
+    """B from the optimality conditions K = M(lam) Q, Q = M(lam)^T K, d_k^T K Q^T z_k = target, linearized."""
+    d, r, m = len(solution.W), solution.rank, len(D)
+    U, s, Vt = np.linalg.svd(solution.W)
+    U, s, V = U[:, :r], s[:r], Vt[:r].T
+    K, Q = U * np.sqrt(s), V * np.sqrt(s)
+    M = (D * solution.multipliers[solution.support][:, None]).T @ Z
+    eye = np.eye(d * r)
+    DK, ZQ = D @ K, Z @ Q
+    # unknowns (dK, dQ, dlam), matrices flattened row by row
+    system = np.block([
+        [eye, -np.kron(M, np.eye(r)), -np.einsum("kd,kr->drk", D, ZQ).reshape(d * r, m)],
+        [-np.kron(M.T, np.eye(r)), eye, -np.einsum("kd,kr->drk", Z, DK).reshape(d * r, m)],
+        [np.einsum("kd,kr->kdr", D, ZQ).reshape(m, -1), np.einsum("kd,kr->kdr", Z, DK).reshape(m, -1),
+         np.zeros((m, m))],
+    ])
+    right = np.concatenate([np.zeros(2 * d * r), target])
+    answer = np.linalg.lstsq(system, right)[0]
+    dK, dQ = answer[: 2 * d * r].reshape(2, d, r)
+    B = dK @ Q.T + K @ dQ.T
+    return B - (B * (U @ V.T)).sum() / s.sum() * solution.W
