@@ -1,0 +1,101 @@
+r"""Support vector machines of attention: the largest-margin W that selects given tokens.
+
+`att_svm` is the door. Solvers take rows (d_k, z_k) only (`attsvm_lib.constraints`), one solver per file:
+`frobenius` for W trained directly, `nuclear` for the factored W = K Q^T.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attsvm_lib.constraints import token_rows
+from attsvm_lib.svm import frobenius, nuclear
+from attsvm_lib.svm.least_distance import Infeasible
+from attsvm_lib.svm.solution import (
+    RANK_TOLERANCE,
+    ConvergenceError,
+    InfeasibleError,
+    Solution,
+    certified_gap,
+    matrix_norm,
+)
+from attsvm_lib.validation import choice
+
+__all__ = ["ConvergenceError", "InfeasibleError", "Solution", "att_svm"]
+
+SOLVERS = {"frobenius": frobenius.solve, "nuclear": nuclear.solve}
+REQUIRED_GAP = 1e-3
+"""A larger certified gap raises `ConvergenceError`; generic data reach 1e-14, near duplicates at 1e-10 reach 1e-6."""
+
+
+def att_svm(data, alpha, *, norm="frobenius"):
+    r"""Solve Att-SVM(alpha), the hard-margin problem of attention.
+
+    .. math:: \min_W \|W\| \quad \text{s.t.}\quad (x_{i\alpha_i} - x_{it})^\top W z_i \ge 1
+              \quad\text{for all } i \text{ and } t \ne \alpha_i .
+
+    Parameters
+    ----------
+    data : TokenData
+        One data set: X (n, T, d), Z (n, d).
+    alpha : array_like of int, shape (n,)
+        Selected token of each sequence, counted from 0.
+    norm : {"frobenius", "nuclear"}
+        Frobenius norm (the bias of training W) or nuclear norm (the bias of training W = K Q^T).
+
+    Returns
+    -------
+    Solution
+        With its certified duality gap. T = 1 gives W = 0 and margin inf.
+
+    Raises
+    ------
+    InfeasibleError
+        When no W satisfies the constraints; `.certificate` is a Farkas vector and the message names the
+        sequences and tokens to blame.
+    ConvergenceError
+        When the certified gap stays above 1e-3 (nearly contradictory data).
+    ValueError
+        When an argument does not fit.
+
+    Notes
+    -----
+    Source: arXiv 2308.16898, section 2, (Att-SVM) and (Att-SVM with the nuclear norm), Lemma 1.
+    """
+    choice("norm", norm, tuple(SOLVERS))
+    rows = token_rows(data, alpha)
+    alpha = np.array(alpha, dtype=np.intp)
+    if len(rows) == 0:
+        W, empty = np.zeros((data.d, data.d)), np.zeros(0)
+        return Solution(W, empty, rows.index, alpha, norm, 0.0, np.inf, 0.0, empty > 0, 0)
+    _refuse_zero_rows(rows, alpha)
+    try:
+        W, lam = SOLVERS[norm](rows.D, rows.Z)
+    except Infeasible as verdict:
+        raise InfeasibleError(verdict.args[0], rows.index) from None
+    return _certified(rows, alpha, norm, W, lam)
+
+
+def _certified(rows, alpha, norm, W, lam):
+    gap = certified_gap(rows, W, lam, norm)
+    if not gap <= REQUIRED_GAP:
+        raise ConvergenceError(gap, REQUIRED_GAP)
+    objective = matrix_norm(W, norm)
+    sigma = np.linalg.svd(W, compute_uv=False)
+    rank = int((sigma > RANK_TOLERANCE * sigma[0]).sum())
+    return Solution(W, lam, rows.index, alpha, norm, objective, 1 / objective, gap, lam > 0, rank)
+
+
+def _refuse_zero_rows(rows, alpha):
+    same, silent = ~rows.D.any(1), ~rows.Z.any(1)
+    if not (same | silent).any():
+        return
+    k = int(np.flatnonzero(same | silent)[0])
+    i, t = rows.index[k]
+    y = np.zeros(len(rows))
+    y[k] = 1.0
+    if silent[k]:
+        reason = f"the query of sequence {i} is zero, so no W can select a token there"
+    else:
+        reason = f"token {t} duplicates the selected token {alpha[i]} in sequence {i}"
+    raise InfeasibleError(y, rows.index, reason)

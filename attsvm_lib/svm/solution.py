@@ -1,0 +1,120 @@
+"""What a solver returns: a certified solution, or an error that carries the proof of infeasibility."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["ConvergenceError", "InfeasibleError", "Solution", "certified_gap", "matrix_norm"]
+
+RANK_TOLERANCE = 1e-9
+"""Singular values below this fraction of the largest count as zero in `Solution.rank`."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    r"""Solution of Att-SVM with its dual certificate.
+
+    Attributes
+    ----------
+    W : array, shape (d, d)
+        The minimizer, written W_mm for the Frobenius and W*_mm for the nuclear norm.
+    multipliers : array, shape (m,)
+        lam >= 0, in row order (i, then t != alpha_i). Dual feasible up to scale: the dual norm of
+        sum_k lam_k d_k z_k^T is ||W||_F (Frobenius) or 1 (nuclear).
+    rows : array of int, shape (m, 2)
+        The (i, t) of each row.
+    alpha : array of int, shape (n,)
+        The selected tokens.
+    norm : {"frobenius", "nuclear"}
+    objective : float
+        ||W|| in that norm.
+    margin : float
+        1 / ||W||, the largest margin over the unit ball of the norm (inf when there is no row).
+    gap : float
+        Certified relative duality gap UB / LB - 1, with UB = ||W|| / min_k d_k^T W z_k and
+        LB = sum(lam) / ||sum_k lam_k d_k z_k^T||_dual. A proof of optimality that needs no trust in the solver.
+    support : array of bool, shape (m,)
+        Rows with a positive multiplier.
+    rank : int
+        Number of singular values of W above 1e-9 of the largest.
+
+    Notes
+    -----
+    Source: arXiv 2308.16898, section 2 and Lemma 1.
+    """
+
+    W: np.ndarray
+    multipliers: np.ndarray
+    rows: np.ndarray
+    alpha: np.ndarray
+    norm: str
+    objective: float
+    margin: float
+    gap: float
+    support: np.ndarray
+    rank: int
+
+    @property
+    def direction(self):
+        """W / ||W||_F, shape (d, d); the zero matrix when there is no row."""
+        size = np.linalg.norm(self.W)
+        return self.W / size if size else self.W
+
+    def __repr__(self):
+        return (
+            f"Solution({self.norm}, ||W|| = {self.objective:.6g}, margin = {self.margin:.6g}, rank = {self.rank}, "
+            f"support = {int(self.support.sum())} of {len(self.support)}, gap = {self.gap:.0e})"
+        )
+
+
+class InfeasibleError(ValueError):
+    """No W satisfies the constraints.
+
+    Attributes
+    ----------
+    certificate : array, shape (m,)
+        Farkas vector: y >= 0, sum(y) = 1, sum_k y_k d_k z_k^T = 0. Any W would give 0 = sum_k y_k d_k^T W z_k >= 1.
+    rows : array of int, shape (m, 2)
+        The (i, t) of each row.
+    blame : list of (int, int)
+        The rows with y_k > 0: these constraints contradict each other.
+    """
+
+    def __init__(self, certificate, rows, reason=None):
+        self.certificate = certificate
+        self.rows = rows
+        self.blame = [(int(i), int(t)) for i, t in rows[certificate > 0]]
+        super().__init__("Att-SVM is infeasible: " + (reason or self._contradiction()))
+
+    def _contradiction(self):
+        by_sequence = {}
+        for i, t in self.blame:
+            by_sequence.setdefault(i, []).append(t)
+        parts = [f"sequence {i} (tokens {', '.join(map(str, t))})" for i, t in by_sequence.items()]
+        return "the constraints of " + ", ".join(parts) + " contradict each other"
+
+
+class ConvergenceError(ArithmeticError):
+    """A solver could not certify its solution; `.gap` holds the certified relative gap it reached."""
+
+    def __init__(self, gap, required):
+        self.gap = gap
+        super().__init__(f"certified relative gap {gap:.1e} is above {required:.0e}: the data are too ill-conditioned")
+
+
+def matrix_norm(W, norm):
+    """||W||_F ("frobenius"), the sum of singular values ("nuclear") or the largest one ("spectral")."""
+    return float(np.linalg.norm(W, {"frobenius": "fro", "nuclear": "nuc", "spectral": 2}[norm]))
+
+
+def certified_gap(rows, W, lam, norm):
+    """Relative duality gap UB / LB - 1 of any pair (W, lam) with positive margins and lam >= 0."""
+    least = rows.margins(W).min()
+    if not least > 0 or not lam.any():
+        return np.inf
+    dual = {"frobenius": "frobenius", "nuclear": "spectral"}[norm]
+    upper = matrix_norm(W, norm) / least
+    lower = lam.sum() / matrix_norm(rows.combine(lam), dual)
+    return float(upper / lower - 1)

@@ -1,0 +1,115 @@
+"""Checks at the door: every public function turns its arguments into validated, read-only arrays here.
+
+An error names the argument, what was expected and what was given; nothing is repaired silently.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["choice", "generator", "integer", "integer_array", "positive", "real_array"]
+
+
+def _shape_text(shape):
+    return "(" + ", ".join("..." if s is Ellipsis else "any" if s is None else str(s) for s in shape) + ")"
+
+
+def _shape_fits(actual, expected):
+    if Ellipsis in expected:
+        tail = expected[1:]
+        if len(actual) < len(tail):
+            return False
+        actual = actual[len(actual) - len(tail) :]
+        expected = tail
+    return len(actual) == len(expected) and all(e is None or a == e for a, e in zip(actual, expected))
+
+
+def real_array(name, value, shape=None, *, axes=None):
+    """Return `value` as a finite, read-only float64 copy of the expected shape.
+
+    Parameters
+    ----------
+    name : str
+        The argument's name, for the error message.
+    value : array_like of real numbers
+    shape : tuple of int, None or a leading Ellipsis, optional
+        None stands for any length of at least 1, a leading Ellipsis for any batch axes.
+    axes : str, optional
+        How the message writes the shape, e.g. "(..., n, T, d)".
+
+    Raises
+    ------
+    ValueError
+        When the value is not a real array of that shape, or holds NaN or infinity.
+    """
+    expected = axes or (_shape_text(shape) if shape is not None else "any")
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf":
+            raise TypeError
+        array = np.array(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        kind = getattr(getattr(value, "dtype", None), "name", type(value).__name__)
+        raise ValueError(f"{name} must be a real array of shape {expected}, got {kind}") from None
+    if shape is not None and not _shape_fits(array.shape, shape):
+        raise ValueError(f"{name} must have shape {expected}, got {array.shape}")
+    if 0 in array.shape:
+        raise ValueError(f"{name} must have no empty axis, shape {expected}, got {array.shape}")
+    bad = ~np.isfinite(array)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"{name} must be finite, got {array[where]} at index {where}")
+    array.flags.writeable = False
+    return array
+
+
+def integer_array(name, value, shape, low, high, *, axes=None):
+    """Return `value` as a read-only integer array with entries in low <= value < high, or raise ValueError."""
+    array = np.asarray(value)
+    expected = axes or _shape_text(shape)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be an integer array of shape {expected}, got dtype {array.dtype}")
+    if not _shape_fits(array.shape, shape):
+        raise ValueError(f"{name} must have shape {expected}, got {array.shape}")
+    bad = (array < low) | (array >= high)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"{name} must lie in {low}..{high - 1}, got {array[where]} at index {where}")
+    array = np.array(array, dtype=np.intp)
+    array.flags.writeable = False
+    return array
+
+
+def integer(name, value, low):
+    """Return `value` as an int of at least `low`, or raise ValueError."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < low:
+        raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}")
+    return int(value)
+
+
+def positive(name, value, *, zero=False):
+    """Return `value` as a finite float above 0 (or at least 0 with `zero`), or raise ValueError."""
+    kind = "non-negative" if zero else "positive"
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a {kind} finite number, got {value!r}") from None
+    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
+        raise ValueError(f"{name} must be a {kind} finite number, got {value!r}")
+    return number
+
+
+def choice(name, value, allowed):
+    """Return `value` when it is one of `allowed`, or raise ValueError listing them."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return value
+
+
+def generator(name, value):
+    """Return `value` when it is a numpy random Generator, or raise ValueError saying how to make one."""
+    if not isinstance(value, np.random.Generator):
+        raise ValueError(
+            f"{name} must be a numpy.random.Generator, such as np.random.default_rng(0), got {type(value).__name__}"
+        )
+    return value
