@@ -31,11 +31,15 @@ def configure(app, config):
     options["repository_url"] = url.removesuffix(".git")
     options["repository_branch"] = branch or "main"
     if url:
-        # Colab opens notebooks of GitHub only; for another host the theme warns, and a warning fails the build.
+        # Colab opens notebooks of GitHub only; for another host the theme warns and the build fails.
         options["launch_buttons"] = LAUNCHERS | ({} if "github.com" in url else {"colab_url": ""})
     else:
         options["launch_buttons"] = NO_LAUNCHERS
-        logger.info(HOW_TO_SET)
+        app.connect("build-finished", say_how_to_set)
+
+
+def say_how_to_set(app, exception):
+    logger.info(HOW_TO_SET)
 
 
 def setup(app):

@@ -1,8 +1,8 @@
 """Bring chapters to their committed form: `python tools/normalize_notebooks.py [--execute] [chapter ...]`.
 
-The normal form keeps text outputs and drops what differs between runs or machines: widget state, widget views,
-images, output metadata, execution timings. Cell ids stay (they are unique across chapters), execution counts run
-1..n, the kernel is `python3`. Executing and normalizing a chapter twice gives the same bytes.
+The normal form keeps text outputs and drops what differs between runs or machines: widget state and views,
+images, output metadata, execution timings. Cell ids stay (they are unique across chapters), execution counts
+run 1..n, the kernel is `python3`. Executing and normalizing a chapter twice gives the same bytes.
 """
 
 import argparse

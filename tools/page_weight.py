@@ -1,8 +1,8 @@
 """What a first visit to each page downloads, compressed: `python tools/page_weight.py`, after `make book`.
 
-Every file the page requests counts once, at its gzip size (level 6, what web servers use) or its plain size where
-gzip does not help (fonts, pictures). Writes `_build/page_weight.json`: {page: {"total_kB": ..., "files": {path:
-kB}}}; 1 kB = 1000 bytes. Needs Chromium.
+Every file the page requests counts once, at its gzip size (level 6, what web servers use) or its plain size
+where gzip does not help (fonts, pictures). Needs Chromium. Writes `_build/page_weight.json`:
+{page: {"total_kB": ..., "files": {path: kB}}}, with 1 kB = 1000 bytes.
 """
 
 import gzip

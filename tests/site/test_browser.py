@@ -1,4 +1,4 @@
-"""The built pages in a real browser: no error, no other host, nothing wider than the screen, typeset formulas."""
+"""The built pages in a real browser: no error, no other host, nothing too wide, typeset formulas."""
 
 from urllib.parse import urlsplit
 
