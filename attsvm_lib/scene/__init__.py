@@ -27,8 +27,7 @@ be called::
             readouts={"norm": Readout(np.linalg.norm(w, axis=1), "distance to the minimum", ".3f")},
         )
 
-    bowl(step=0.4).marks["path"].xy          # still a function: arguments are checked, defaults are the
-    starts
+    bowl(step=0.4).marks["path"].xy   # still a function: arguments are checked, left out ones start
 
 Rules
 -----

@@ -13,10 +13,10 @@ from attsvm_lib.scene.styles import SCALES, STYLES
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """Something drawn in one panel. ``style``: a name in `attsvm_lib.scene.styles.STYLES`. ``label``: its
-    legend entry, if any.
+    """Something drawn in one panel; each array may have one leading time axis.
 
-    Each array may have one leading time axis.
+    ``style``: a name in `attsvm_lib.scene.styles.STYLES`. ``label``: its legend entry, if any. ``panel``: its
+    panel's name, default the first.
     """
 
     style: str = field(default="series-1", kw_only=True)
@@ -39,15 +39,8 @@ class Mark:
                 )
             object.__setattr__(self, name, array)
 
-    def lead(self) -> int:
-        """Number of axes before the mark's own ones (0, or 1 with time; one more while vectorized)."""
-        extra = {getattr(self, name).ndim - ndim for name, (ndim, _) in self.arrays.items()}
-        return max(extra)
-
     def channels(self) -> dict[str, np.ndarray]:
-        """Each coordinate as its own array, time (if any) first; the first letter of a name is its axis (x,
-        y, z, v).
-        """
+        """Each coordinate as its own array, time (if any) first; a name begins with its axis (x, y, z, v)."""
         out = {}
         for name, (_, channels) in self.arrays.items():
             array = getattr(self, name)

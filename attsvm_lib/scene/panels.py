@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 
+import numpy as np
+
 from attsvm_lib.scene.checks import known, limits
 
 
@@ -52,3 +54,13 @@ class Panel3D:
     half_width: float = 1.15
     camera: tuple[float, float] = (35.0, 20.0)
     sphere: bool = True
+
+    def rotation(self) -> np.ndarray:
+        """(3, 3) matrix whose rows are right, up and toward the viewer, for the camera's angles (a, e).
+
+        right = (-sin a, cos a, 0), up = (-sin e cos a, -sin e sin a, cos e), toward = right x up.
+        """
+        a, e = np.radians(self.camera)
+        right = np.array([-np.sin(a), np.cos(a), 0.0])
+        up = np.array([-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)])
+        return np.array([right, up, np.cross(right, up)])
