@@ -23,6 +23,7 @@ from attsvm_lib.validation import choice, generator, integer, integer_array, pos
 __all__ = ["Run", "random_start", "train"]
 
 EPS = float(np.finfo(np.float64).eps)
+HUGE = 1e150  # beyond it the square of a weight overflows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -240,7 +241,7 @@ def _descend(move, weights, steps, checkpoints):
             continue
         moves, stopped = move(weights)
         weights = tuple(w + dw for w, dw in zip(weights, moves))
-        if not all(np.isfinite(w).all() for w in weights):
+        if not all(np.abs(w).max() < HUGE for w in weights):
             raise FloatingPointError(f"the weights overflow at step {k + 1}: choose a smaller step")
         stopped_at = np.where(stopped, np.minimum(stopped_at, k), stopped_at)
         still = bool(np.all(stopped))
