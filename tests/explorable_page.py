@@ -1,4 +1,6 @@
-"""A small page with explorables as a built chapter carries them: the same loader, the same two kinds of script tag."""
+"""A small page with explorables as a built chapter carries them: the same loader, the same two kinds of
+script tag.
+"""
 
 import json
 from pathlib import Path
@@ -14,7 +16,10 @@ def page(*widgets, theme: str = "light") -> str:
     """HTML that shows ``widgets``, each occurrence as its own view."""
     data = embed_data(views=list(dict.fromkeys(widgets)), drop_defaults=False)
     safe = json.dumps(data["manager_state"]).replace("</", "<\\/")
-    views = [VIEW.format(json.dumps({"model_id": w.model_id, "version_major": 2, "version_minor": 0})) for w in widgets]
+    views = [
+        VIEW.format(json.dumps({"model_id": w.model_id, "version_major": 2, "version_minor": 0}))
+        for w in widgets
+    ]
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Explorables</title>'
         '<link rel="icon" href="data:,">'
@@ -23,4 +28,6 @@ def page(*widgets, theme: str = "light") -> str:
         f"<script async>{LOADER.read_text(encoding='utf-8')}</script>"
     )
     body = "\n".join(f"<div>{v}</div>" for v in views) + STATE.format(safe)
-    return f'<!doctype html><html lang="en" data-theme="{theme}"><head>{head}</head><body>{body}</body></html>'
+    return (
+        f'<!doctype html><html lang="en" data-theme="{theme}"><head>{head}</head><body>{body}</body></html>'
+    )

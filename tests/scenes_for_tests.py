@@ -1,4 +1,6 @@
-"""Scenes that between them have every parameter, every mark, absent values, messages, log axes and both kinds of panel."""
+"""Scenes that between them have every parameter, every mark, absent values, messages, log axes and both
+kinds of panel.
+"""
 
 import numpy as np
 
@@ -33,13 +35,29 @@ ANGLES = np.linspace(0, 2 * np.pi, 90)
     instruction="Move the token until the direction flips.",
     caption="Left: a token, the direction it asks for and a path toward it. Right: the distance to it.",
     parameters={
-        "token": Drag("token x₁", np.linspace(-1, 1, 11), np.linspace(-1, 1, 11), start=(0.6, 0.4), style="selected-1"),
+        "token": Drag(
+            "token x₁", np.linspace(-1, 1, 11), np.linspace(-1, 1, 11), start=(0.6, 0.4), style="selected-1"
+        ),
         "model": Choice("parameters", ["W", "(K, Q)"]),
     },
     panels={
-        "plane": Panel(xlabel="first coordinate", ylabel="second coordinate", xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), equal=True),
-        "distance": Panel("Distance", xlabel="iteration", ylabel="1 − correlation", xlim=(1, 1000), ylim=(1e-4, 4), xscale="log",
-                          yscale="log", height=0.9),
+        "plane": Panel(
+            xlabel="first coordinate",
+            ylabel="second coordinate",
+            xlim=(-1.3, 1.3),
+            ylim=(-1.3, 1.3),
+            equal=True,
+        ),
+        "distance": Panel(
+            "Distance",
+            xlabel="iteration",
+            ylabel="1 − correlation",
+            xlim=(1, 1000),
+            ylim=(1e-4, 4),
+            xscale="log",
+            yscale="log",
+            height=0.9,
+        ),
     },
     time=Time("iteration", STEPS, format=".0f"),
 )
@@ -57,12 +75,28 @@ def drag_a_token(token, model):
     return Scene(
         marks={
             "circle": Line(np.cos(ANGLES), np.sin(ANGLES), style="guide"),
-            "others": Points([[-0.5, 0.9], [0.8, -0.7]], style="token-2", label="other tokens", text=("x₂", "x₃")),
+            "others": Points(
+                [[-0.5, 0.9], [0.8, -0.7]], style="token-2", label="other tokens", text=("x₂", "x₃")
+            ),
             "direction": Arrows([[0, 0]], unit[None], style="svm", label="Att-SVM direction"),
-            "path W": Path(path if model == "W" else np.full_like(path, np.nan), style="W", label="gradient path, W"),
-            "path KQ": Path(path if model != "W" else np.full_like(path, np.nan), style="KQ", label="gradient path, (K, Q)"),
-            "curve": Line(np.broadcast_to(STEPS, curves.shape), curves, style="series-3", panel="distance", markers=True),
-            "level": Segments([[1, 1e-2]], [[1000, 1e-2]], style="boundary", panel="distance", label="one percent"),
+            "path W": Path(
+                path if model == "W" else np.full_like(path, np.nan), style="W", label="gradient path, W"
+            ),
+            "path KQ": Path(
+                path if model != "W" else np.full_like(path, np.nan),
+                style="KQ",
+                label="gradient path, (K, Q)",
+            ),
+            "curve": Line(
+                np.broadcast_to(STEPS, curves.shape),
+                curves,
+                style="series-3",
+                panel="distance",
+                markers=True,
+            ),
+            "level": Segments(
+                [[1, 1e-2]], [[1000, 1e-2]], style="boundary", panel="distance", label="one percent"
+            ),
         },
         readouts={
             "norm": Readout(norm, "norm of the token", ".3f"),
@@ -91,8 +125,10 @@ def sphere(beta, symmetric):
     x = x + (beta * np.linspace(0, 2, 21))[:, None, None] * np.array([0, 0, 1.0])
     x = x / np.linalg.norm(x, axis=2, keepdims=True)
     return Scene(
-        {"particles": Points3D(x, style="particle", label="particles"),
-         "pole": Points3D([[0, 0, 1]], style="reference", label="north pole")},
+        {
+            "particles": Points3D(x, style="particle", label="particles"),
+            "pole": Points3D([[0, 0, 1]], style="reference", label="north pole"),
+        },
         {"spread": Readout(x.std(axis=(1, 2)), "spread")},
     )
 
@@ -100,15 +136,20 @@ def sphere(beta, symmetric):
 @scene(
     title="Where it holds",
     instruction="Pick a cell.",
-    caption="Color: a share for each pair of sizes; no value where n exceeds d. Right: the picked cell as bars.",
-    parameters={
+    caption="Color: a share for each pair of sizes; no value where n exceeds d. Right: the picked cell as
+    bars.", parameters={
         "cell": Pick("sizes", "map", (5, 7), start=(1, 2)),
         "power": Slider("power", [1, 2, 4], start=1, format=".0f", only_grid=True),
         "norm": Choice("norm", ["Frobenius", "nuclear", "operator", "one", "maximum"]),
     },
     panels={
-        "sizes": Panel(xlabel="d", ylabel="n", xticks={j: str(j + 2) for j in range(7)}, yticks={i: str(i + 1) for i in range(5)},
-                       height=0.7),
+        "sizes": Panel(
+            xlabel="d",
+            ylabel="n",
+            xticks={j: str(j + 2) for j in range(7)},
+            yticks={i: str(i + 1) for i in range(5)},
+            height=0.7,
+        ),
         "bars": Panel(xlabel="rank", ylabel="share", ylim=(-0.3, 1.1)),
     },
     vectorized=True,
@@ -124,7 +165,9 @@ def phase(cell, power, norm):
         marks={
             "map": Heatmap(share, limits=(0, 1), label="share"),
             "heights": Bars(np.arange(4)[None], heights, panel="bars", style="series-2", label="this cell"),
-            "mean": Segments(np.array([[[-0.5, 0.5]]]), np.array([[[3.5, 0.5]]]), panel="bars", style="boundary"),
+            "mean": Segments(
+                np.array([[[-0.5, 0.5]]]), np.array([[[3.5, 0.5]]]), panel="bars", style="boundary"
+            ),
         },
         readouts={"share": Readout(picked, "share", ".1%")},
         message=[None if np.isfinite(v) else "There is no such size: n exceeds d." for v in picked],

@@ -1,9 +1,10 @@
 r"""A scene's whole grid as a few bytes: 16-bit numbers over fixed ranges, differences, then deflate.
 
-Each channel of each mark (its x, its y, ...) is an array (grid points, frames, items), stored once where all grid
-points agree. A coordinate v becomes the integer :math:`\mathrm{round}(65534 (v-lo)/(hi-lo))`, 65535 when absent;
-lo and hi cover the axis and the data. Differences modulo :math:`2^{16}` along up to two axes, the two that pack
-best, and low bytes before high bytes make it compressible. `decode` is the exact inverse the viewer implements.
+Each channel of each mark (its x, its y, ...) is an array (grid points, frames, items), stored once where all
+grid points agree. A coordinate v becomes the integer :math:`\mathrm{round}(65534 (v-lo)/(hi-lo))`, 65535
+when absent; lo and hi cover the axis and the data. Differences modulo :math:`2^{16}` along up to two axes,
+the two that pack best, and low bytes before high bytes make it compressible. `decode` is the exact inverse
+the viewer implements.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ ACCURACY = 1e-4  # largest error allowed, as a share of the axis range
 
 @dataclass(frozen=True)
 class Encoded:
-    """``data``: deflated bytes. ``channels``: mark -> channel -> how to read it. ``text``: its [begin, end) bytes."""
+    """``data``: deflated bytes. ``channels``: mark -> channel -> how to read it. ``text``: its [begin, end)
+    bytes.
+    """
 
     data: bytes
     channels: dict[str, dict[str, dict[str, Any]]]
@@ -49,7 +52,9 @@ def base64_size(count: int) -> int:
 
 
 def encode(function: SceneFunction, *, budget: int = BUDGET, progress: bool | None = None) -> Encoded:
-    """Evaluate the grid of ``function`` and pack it. ValueError when it takes more than ``budget`` characters."""
+    """Evaluate the grid of ``function`` and pack it. ValueError when it takes more than ``budget``
+    characters.
+    """
     ranges, stacks, texts, messages = Ranges(function), {}, [], []
     for _, scene in _with_progress(function, progress):
         for name, channels in ranges.add(scene).items():
@@ -60,7 +65,9 @@ def encode(function: SceneFunction, *, budget: int = BUDGET, progress: bool | No
     blocks, layout, weights, offset = [], {}, {}, 0
     for name, channel in stacks:
         limits = _limits(function, ranges, scene, name, channel)
-        block, how = _pack(_stack(stacks[name, channel]), limits, _grid_shape(function), f"{name!r} ({channel})")
+        block, how = _pack(
+            _stack(stacks[name, channel]), limits, _grid_shape(function), f"{name!r} ({channel})"
+        )
         layout.setdefault(name, {})[channel] = how | {"at": offset}
         weights[f"mark {name!r}"] = weights.get(f"mark {name!r}", 0) + len(zlib.compress(block, 9))
         blocks.append(block)
@@ -73,7 +80,9 @@ def encode(function: SceneFunction, *, budget: int = BUDGET, progress: bool | No
 
 
 def _with_progress(function: SceneFunction, progress: bool | None, out: TextIO | None = None):
-    """The grid's scenes, with a line on stderr that counts them when asked for, or when stderr is a terminal."""
+    """The grid's scenes, with a line on stderr that counts them when asked for, or when stderr is a
+    terminal.
+    """
     out = sys.stderr if out is None else out
     shown = out.isatty() if progress is None else progress
     total = int(np.prod(function.shape))
@@ -88,7 +97,13 @@ def _grid_shape(function: SceneFunction) -> list[int]:
     """Grid axes; a point of two coordinates counts as two axes."""
     out: list[int] = []
     for p in function.parameters.values():
-        out += [len(p.x), len(p.y)] if isinstance(p, Drag) else [*p.shape] if isinstance(p, Pick) else [len(p.grid)]
+        out += (
+            [len(p.x), len(p.y)]
+            if isinstance(p, Drag)
+            else [*p.shape]
+            if isinstance(p, Pick)
+            else [len(p.grid)]
+        )
     return out
 
 
@@ -98,14 +113,18 @@ def _stack(arrays: list[np.ndarray]) -> np.ndarray:
     return out[:1] if np.array_equal(out, np.broadcast_to(out[:1], out.shape), equal_nan=True) else out
 
 
-def _limits(function: SceneFunction, ranges: Ranges, scene: Scene, name: str, channel: str) -> tuple[float, float]:
+def _limits(
+    function: SceneFunction, ranges: Ranges, scene: Scene, name: str, channel: str
+) -> tuple[float, float]:
     mark = scene.marks[name]
     if channel == "v":
         return ranges.color(name, mark)
     return ranges.axis(mark.panel or next(iter(function.panels)), channel[0])
 
 
-def _pack(values: np.ndarray, limits: tuple[float, float], grid: list[int], what: str) -> tuple[bytes, dict]:
+def _pack(
+    values: np.ndarray, limits: tuple[float, float], grid: list[int], what: str
+) -> tuple[bytes, dict]:
     """One channel as bytes, and how to read them."""
     low, high = sorted(limits)
     with np.errstate(all="ignore"):
@@ -113,18 +132,24 @@ def _pack(values: np.ndarray, limits: tuple[float, float], grid: list[int], what
     lo = min(low, float(present.min())) if present.size else low
     hi = max(high, float(present.max())) if present.size else high
     if (hi - lo) / STEPS / 2 > ACCURACY / 2 * (high - low):
-        raise ValueError(f"mark {what} runs from {lo:g} to {hi:g}, too far outside its axis from {low:g} to {high:g} "
-                         "to be stored exactly; cut it off or make it NaN (absent)")
+        raise ValueError(
+            f"mark {what} runs from {lo:g} to {hi:g}, too far outside its axis from {low:g} to {high:g} "
+            "to be stored exactly; cut it off or make it NaN (absent)"
+        )
     q = np.where(np.isnan(values), ABSENT, np.rint((values - lo) * (STEPS / (hi - lo)))).astype(np.uint16)
     axes = _axes(q.shape, grid)
-    best = min((d for n in range(3) for d in itertools.combinations(axes, n)),
-               key=lambda d: len(zlib.compress(_planes(_difference(q, d)), 1)))
+    best = min(
+        (d for n in range(3) for d in itertools.combinations(axes, n)),
+        key=lambda d: len(zlib.compress(_planes(_difference(q, d)), 1)),
+    )
     how = {"lo": lo, "hi": hi, "shape": list(q.shape), "deltas": [list(d) for d in best]}
     return _planes(_difference(q, best)), how
 
 
 def _axes(shape: tuple[int, ...], grid: list[int]) -> list[tuple[int, int]]:
-    """(stride, length) of each axis along which neighbors may be alike: items, frames and the last grid axes."""
+    """(stride, length) of each axis along which neighbors may be alike: items, frames and the last grid
+    axes.
+    """
     lengths = [shape[2], shape[1]] + ([n for n in reversed(grid)][:3] if shape[0] > 1 else [])
     out, stride = [], 1
     for n in lengths:
@@ -159,8 +184,10 @@ def _check_budget(function: SceneFunction, size: int, budget: int, weights: dict
     if size > budget:
         largest = sorted(weights.items(), key=lambda kv: -kv[1])[:4]
         parts = ", ".join(f"{name} {base64_size(n) / 1000:.0f} kB" for name, n in largest)
-        raise ValueError(f"{function.name} takes {size / 1000:.0f} kB in the page, the budget is {budget / 1000:.0f} "
-                         f"kB; a grid of {' x '.join(map(str, function.shape))} points. Largest: {parts}")
+        raise ValueError(
+            f"{function.name} takes {size / 1000:.0f} kB in the page, the budget is {budget / 1000:.0f} "
+            f"kB; a grid of {' x '.join(map(str, function.shape))} points. Largest: {parts}"
+        )
 
 
 def decode(encoded: Encoded, mark: str, channel: str) -> np.ndarray:

@@ -3,7 +3,8 @@
 Messages (JSON, numbers as float64 buffers)::
 
     viewer  {kind: "hello"}                                    kernel  {kind: "alive"}
-    viewer  {kind: "request", id, scene, parameters}           kernel  {kind: "scene", id, marks, readouts, message, texts}
+    viewer  {kind: "request", id, scene, parameters}           kernel  {kind: "scene", id, marks, readouts,
+    message, texts}
                                                                     or  {kind: "error", id, text}
 
 The viewer keeps one request in flight. Any host that answers so (a kernel, a worker in the page) is as good.
@@ -23,7 +24,8 @@ from attsvm_lib.scene.parameters import Drag, Slider
 def answer(function: SceneFunction, message: Any) -> tuple[dict[str, Any], list[bytes]] | None:
     """The reply to one message of a viewer and its buffers; None for a message of another kind.
 
-    An error while computing becomes a reply of kind "error" with its text: one bad value must not end the session.
+    An error while computing becomes a reply of kind "error" with its text: one bad value must not end the
+    session.
     """
     kind = message.get("kind") if isinstance(message, dict) else None
     if kind == "hello":
@@ -40,7 +42,9 @@ def answer(function: SceneFunction, message: Any) -> tuple[dict[str, Any], list[
 
 
 def evaluate(function: SceneFunction, parameters: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """One scene as JSON and buffers: marks as [[mark, channel, frames, items], ...], one float64 buffer each."""
+    """One scene as JSON and buffers: marks as [[mark, channel, frames, items], ...], one float64 buffer
+    each.
+    """
     arguments = function.arguments(**parameters)
     scene = function(**arguments)
     layout, buffers = [], []

@@ -394,7 +394,7 @@ class Panel {
     this.layers.under.setAttribute("aria-hidden", "true");
     dress(this.layers.marks, { "clip-path": `url(#${clip})`, role: "img", "aria-label": view.spec.caption }, []);
     this.element = node("div", { class: "ex-panel" });
-    if (spec.title) this.element.append(node("div", { class: "ex-panel-title" }, spec.title));
+    if (view.spec.panels.some((p) => p.title)) this.element.append(node("div", { class: "ex-panel-title" }, spec.title));
     this.element.append(this.svg);
     for (const mark of view.spec.marks.filter((m) => m.panel === spec.name)) this.add(mark);
     if (spec.kind === "3d") this.camera();

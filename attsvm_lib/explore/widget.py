@@ -36,27 +36,32 @@ class _Value(traitlets.TraitType):
 class Explorable(anywidget.AnyWidget):
     """The picture of a scene with its controls.
 
-    On construction every grid point of the scene is evaluated and stored (at most ``budget`` characters of base64),
-    so a page without a kernel shows all of them; with a live kernel any other value is computed on request.
+    On construction every grid point of the scene is evaluated and stored (at most ``budget`` characters of
+    base64), so a page without a kernel shows all of them; with a live kernel any other value is computed on
+    request.
 
-    scene: a function made by `attsvm_lib.scene.scene`. start: parameter values (and ``frame``) to begin with; a page
-    without a kernel shows the grid point nearest to them. progress: count grid points on stderr; default only on a
-    terminal. Each parameter is a trait of the same name: ``w.beta = 4`` moves the slider, ``w.observe(f, "beta")``
-    and `traitlets.link` work; ``w.frame`` is the scrubber. ValueError for a bad start or an exceeded budget,
-    TraitError for a bad value later.
+    scene: a function made by `attsvm_lib.scene.scene`. start: parameter values (and ``frame``) to begin
+    with; a page without a kernel shows the grid point nearest to them. progress: count grid points on
+    stderr; default only on a terminal. Each parameter is a trait of the same name: ``w.beta = 4`` moves the
+    slider, ``w.observe(f, "beta")`` and `traitlets.link` work; ``w.frame`` is the scrubber. ValueError for a
+    bad start or an exceeded budget, TraitError for a bad value later.
     """
 
     _spec = traitlets.Dict().tag(sync=True)
     _data = traitlets.Bytes().tag(sync=True)
 
-    def __init__(self, scene: SceneFunction, *, progress: bool | None = None, budget: int = BUDGET, **start: Any) -> None:
+    def __init__(
+        self, scene: SceneFunction, *, progress: bool | None = None, budget: int = BUDGET, **start: Any
+    ) -> None:
         if not isinstance(scene, SceneFunction):
             raise ValueError(f"scene must be a function decorated with @scene, got {scene!r}")
         frame = start.pop("frame", None)
         arguments = scene.arguments(**start)
         taken = [name for name in arguments if hasattr(type(self), name) or name == "frame"]
         if taken:
-            raise ValueError(f"{scene.name}: a parameter cannot be called {taken[0]!r}, widgets use that name")
+            raise ValueError(
+                f"{scene.name}: a parameter cannot be called {taken[0]!r}, widgets use that name"
+            )
         encoded = encode(scene, budget=budget, progress=progress)
         declaration = spec(scene, encoded)
         self._scene, self._size = scene, encoded.size
@@ -105,6 +110,10 @@ def stylesheet() -> str:
     source = resources.files(__package__).joinpath("viewer.css").read_text(encoding="utf-8")
     source = re.sub(r"/\*.*?\*/", "", source, flags=re.S)
     light = [f".ex-s-{name}{{--ex-c:{s.color}}}" for name, s in STYLES.items()]
-    dark = [f"{d} .ex-s-{name}{{--ex-c:{s.dark}}}" for name, s in STYLES.items() if s.dark != s.color
-            for d in ("html[data-theme=dark]", "[data-jp-theme-light=false]")]
+    dark = [
+        f"{d} .ex-s-{name}{{--ex-c:{s.dark}}}"
+        for name, s in STYLES.items()
+        if s.dark != s.color
+        for d in ("html[data-theme=dark]", "[data-jp-theme-light=false]")
+    ]
     return "\n".join(line.strip() for line in [*source.splitlines(), *light, *dark] if line.strip()) + "\n"

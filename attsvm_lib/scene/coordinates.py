@@ -19,7 +19,9 @@ PADDING = 0.06  # of the data's range, on each side, where a panel gives no limi
 
 
 def coordinates(function: SceneFunction, name: str, mark: Mark) -> dict[str, np.ndarray]:
-    """Channel -> array (frames or 1, items) in axis coordinates. A path's first axis is always its curve's."""
+    """Channel -> array (frames or 1, items) in axis coordinates. A path's first axis is always its
+    curve's.
+    """
     panel, out = function.panel_of(name, mark), {}
     for channel, array in mark.channels().items():
         own_axes = next(n for n, channels in mark.arrays.values() if channel in channels)
@@ -38,7 +40,9 @@ def _on_axis(name: str, panel: Panel | Panel3D, axis: str, array: np.ndarray) ->
     if axis not in "xy" or isinstance(panel, Panel3D) or getattr(panel, axis + "scale") == "linear":
         return array
     if (array <= 0).any():
-        raise ValueError(f"mark {name!r} has {axis} = {np.nanmin(array):g} on a log axis; make it NaN (absent)")
+        raise ValueError(
+            f"mark {name!r} has {axis} = {np.nanmin(array):g} on a log axis; make it NaN (absent)"
+        )
     return np.log10(array)
 
 
@@ -51,6 +55,7 @@ class Ranges:
     def __init__(self, function: SceneFunction) -> None:
         self.function = function
         self.seen: dict[tuple[str, str], tuple[float, float]] = {}
+        self.tight: set[str] = set()  # panels with a heatmap, whose cells reach the axes
 
     def add(self, scene: Scene) -> dict[str, dict[str, np.ndarray]]:
         """Take in a scene; returns its `coordinates` by mark name."""
@@ -61,6 +66,7 @@ class Ranges:
             for channel, array in out[name].items():
                 self._widen((name, "v") if channel == "v" else (panel, channel[0]), array)
             if isinstance(mark, Heatmap):
+                self.tight.add(panel)
                 self._widen((panel, "x"), np.array(mark.extent[:2]))
                 self._widen((panel, "y"), np.array(mark.extent[2:]))
             if isinstance(mark, Bars):
@@ -84,7 +90,7 @@ class Ranges:
         if limits is not None:
             return tuple(math.log10(v) for v in limits) if getattr(box, axis + "scale") == "log" else limits
         low, high = self.seen.get((panel, axis), (0.0, 1.0))
-        pad = PADDING * (high - low) or 0.5
+        pad = 0.0 if panel in self.tight and low < high else PADDING * (high - low) or 0.5
         return low - pad, high + pad
 
     def color(self, name: str, mark: Heatmap) -> tuple[float, float]:

@@ -57,7 +57,7 @@ STYLES: dict[str, Style] = {
     "series-2": Style(*_ORANGE, dash=(7, 4), marker="square"),
     "series-3": Style(*_GREEN, dash=(2, 3), marker="triangle"),
     "series-4": Style(*_PURPLE, dash=(9, 3, 2, 3), marker="diamond", filled=False),
-    "particle": Style(*_BLUE, marker="circle", size=8),
+    "particle": Style(*_BLUE, marker="circle", size=11),
 }
 
 # Color scales as evenly spaced stops, low to high; colors between two stops are interpolated linearly in
