@@ -136,8 +136,8 @@ def sphere(beta, symmetric):
 @scene(
     title="Where it holds",
     instruction="Pick a cell.",
-    caption="Color: a share for each pair of sizes; no value where n exceeds d. Right: the picked cell as
-    bars.", parameters={
+    caption="Color: a share for each pair of sizes; none where n exceeds d. Right: the picked cell.",
+    parameters={
         "cell": Pick("sizes", "map", (5, 7), start=(1, 2)),
         "power": Slider("power", [1, 2, 4], start=1, format=".0f", only_grid=True),
         "norm": Choice("norm", ["Frobenius", "nuclear", "operator", "one", "maximum"]),
