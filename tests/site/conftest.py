@@ -2,6 +2,7 @@
 
 import os
 
+import page_weight
 import pytest
 import yaml
 from local_site import HTML, ROOT, serve
@@ -16,6 +17,7 @@ def toc_pages():
 
 
 PAGES = [f"{name}.html" for name in toc_pages()]
+WEIGHTS = pytest.StashKey()
 EXTRA_PAGES = ["index.html", "genindex.html", "search.html"]
 
 
@@ -41,3 +43,11 @@ def site_url(html):
     """The built book on localhost, below a path, as a project site would serve it."""
     with serve(html, "/some/path/") as base:
         yield base
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Page weights are reported, not only tested."""
+    weights = config.stash.get(WEIGHTS, None)
+    if weights:
+        terminalreporter.section("first visit to a page, everything it loads, gzip")
+        terminalreporter.write_line(page_weight.summary(weights))

@@ -94,6 +94,13 @@ def test_every_resource_of_a_page_exists(html, any_page):
             assert (here.parent / path).is_file(), f"{any_page} loads {url}, which does not exist"
 
 
+def test_a_page_with_widgets_loads_the_books_own_loader_and_nothing_else(html, page):
+    scripts = [script["src"] for script in soup(html / page).find_all("script", src=True)]
+    has_widgets = soup(html / page).find("script", type="application/vnd.jupyter.widget-state+json") is not None
+    assert has_widgets == any("widgets/anywidget-static.js" in source for source in scripts)
+    assert not [source for source in scripts if "require" in source or "html-manager" in source]
+
+
 def test_no_style_sheet_needs_another_host(html):
     for sheet in html.rglob("*.css"):
         text = sheet.read_text(encoding="utf-8")

@@ -2,16 +2,16 @@
 
 import page_weight
 import pytest
-from conftest import PAGES
+from conftest import PAGES, WEIGHTS
 
 BUDGET_KB = 1500
 
 
 @pytest.fixture(scope="module")
-def weights(chromium, site_url):
+def weights(chromium, site_url, request):
     measured = page_weight.measure(chromium, site_url, PAGES)
     page_weight.write_report(measured)
-    print("\nfirst visit, compressed:\n" + page_weight.summary(measured))
+    request.config.stash[WEIGHTS] = measured
     return measured
 
 
