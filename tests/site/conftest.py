@@ -4,21 +4,8 @@ import os
 
 import page_weight
 import pytest
-import yaml
-from local_site import HTML, ROOT, serve
-
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
-
-
-def toc_pages():
-    """Names of the pages listed in _toc.yml, without suffix, in reading order."""
-    chapters = [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
-    return [TOC["root"], *chapters]
-
-
-PAGES = [f"{name}.html" for name in toc_pages()]
-WEIGHTS = pytest.StashKey()
-EXTRA_PAGES = ["index.html", "genindex.html", "search.html"]
+from local_site import HTML, serve
+from site_pages import EXTRA_PAGES, PAGES
 
 
 def pytest_generate_tests(metafunc):
@@ -45,9 +32,20 @@ def site_url(html):
         yield base
 
 
+WEIGHTS = pytest.StashKey()
+
+
+@pytest.fixture(scope="session")
+def weights(chromium, site_url, request):
+    """What a first visit to each page loads; written to _build/page_weight.json and shown after the tests."""
+    measured = page_weight.measure(chromium, site_url, PAGES)
+    page_weight.write_report(measured)
+    request.config.stash[WEIGHTS] = measured
+    return measured
+
+
 def pytest_terminal_summary(terminalreporter, config):
-    """Page weights are reported, not only tested."""
-    weights = config.stash.get(WEIGHTS, None)
-    if weights:
+    measured = config.stash.get(WEIGHTS, None)
+    if measured:
         terminalreporter.section("first visit to a page, everything it loads, gzip")
-        terminalreporter.write_line(page_weight.summary(weights))
+        terminalreporter.write_line(page_weight.summary(measured))

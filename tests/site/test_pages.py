@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
-from conftest import EXTRA_PAGES, PAGES
+from site_pages import EXTRA_PAGES, PAGES
 
 RESOURCE_LINKS = {"stylesheet", "icon", "preload", "modulepreload", "manifest", "prefetch", "preconnect"}
 CSS_URL = re.compile(r"""url\(\s*['"]?([^'")]+)""")

@@ -1,18 +1,8 @@
 """A first visit to a page stays light: everything it loads, compressed, against the budget."""
 
 import page_weight
-import pytest
-from conftest import PAGES, WEIGHTS
 
 BUDGET_KB = 1500
-
-
-@pytest.fixture(scope="module")
-def weights(chromium, site_url, request):
-    measured = page_weight.measure(chromium, site_url, PAGES)
-    page_weight.write_report(measured)
-    request.config.stash[WEIGHTS] = measured
-    return measured
 
 
 def test_a_first_visit_stays_within_the_budget(weights, page):
