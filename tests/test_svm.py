@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, nnls
 
-from attsvm_lib import InfeasibleError, TokenData, att_svm, random_data, token_rows
+from attsvm_lib import InfeasibleError, TokenData, att_svm, random_data, separable, token_rows
 from attsvm_lib.svm import least_distance
 
 REFERENCE = Path(__file__).parent / "reference" / "svm"
@@ -69,6 +69,7 @@ def test_a_single_token_needs_no_weights(norm):
     assert not solution.W.any()
     assert (solution.margin, solution.rank, solution.gap, len(solution.multipliers)) == (np.inf, 0, 0, 0)
     assert not solution.direction.any()
+    assert separable(random_problem(3, 1, 4, 0)[0], [0, 0, 0])
 
 
 # optimality -------------------------------------------------------------------------------------------------------
@@ -140,6 +141,7 @@ def test_a_linear_program_gives_the_same_verdict_on_feasibility():
         rows = token_rows(data, alpha)
         A = (rows.D[:, :, None] * rows.Z[:, None, :]).reshape(len(rows), -1)
         feasible = linprog(np.zeros(A.shape[1]), A_ub=-A, b_ub=-np.ones(len(A)), bounds=(None, None)).status == 0
+        assert separable(data, alpha) == feasible
         try:
             att_svm(data, alpha)
             assert feasible
@@ -245,6 +247,7 @@ def test_zero_query_is_named():
     data, _ = random_problem(3, 4, 6, 5)
     Z = data.Z.copy()
     Z[2] = 0
+    assert not separable(with_tokens(data, Z=Z), [0, 0, 0])
     with pytest.raises(InfeasibleError, match="the query of sequence 2 is zero"):
         att_svm(with_tokens(data, Z=Z), [0, 0, 0], norm="nuclear")
 

@@ -21,7 +21,7 @@ from attsvm_lib.svm.solution import (
 )
 from attsvm_lib.validation import choice
 
-__all__ = ["ConvergenceError", "InfeasibleError", "Solution", "att_svm"]
+__all__ = ["ConvergenceError", "InfeasibleError", "Solution", "att_svm", "separable"]
 
 SOLVERS = {"frobenius": frobenius.solve, "nuclear": nuclear.solve}
 REQUIRED_GAP = 1e-3
@@ -74,6 +74,31 @@ def att_svm(data, alpha, *, norm="frobenius"):
     except Infeasible as verdict:
         raise InfeasibleError(verdict.args[0], rows.index) from None
     return _certified(rows, alpha, norm, W, lam)
+
+
+def separable(data, alpha):
+    """Whether Att-SVM(alpha) is feasible: can any W make attention select these tokens?
+
+    Parameters
+    ----------
+    data : TokenData
+        One data set (no batch axes).
+    alpha : array_like of int, shape (n,)
+        Selected tokens.
+
+    Returns
+    -------
+    bool
+        The same verdict as `att_svm`, without computing the solution.
+
+    Notes
+    -----
+    Source: arXiv 2308.16898, section 2 (separability).
+    """
+    rows = token_rows(data, alpha)
+    if not (rows.D.any(1) & rows.Z.any(1)).all():
+        return False
+    return len(rows) == 0 or bool(frobenius.separable(rows.D, rows.Z))
 
 
 def _certified(rows, alpha, norm, W, lam):

@@ -20,8 +20,9 @@ from __future__ import annotations
 import numpy as np
 
 from attsvm_lib.svm.least_distance import Infeasible, least_distance
+from attsvm_lib.svm.least_distance import separable as _separable
 
-__all__ = ["solve", "unit_rows"]
+__all__ = ["separable", "solve", "unit_rows"]
 
 PIVOT = 1e-5
 """Least Cholesky pivot of the unit-diagonal Gram matrix that counts as independent rows."""
@@ -65,8 +66,7 @@ def solve(D, Z):
     pair = _block_pivoting(U, V, G, h) if _independent(G) else None
     if pair is None:
         try:
-            A = (U[:, :, None] * V[:, None, :]).reshape(len(U), -1)
-            w, mu = least_distance(A, h)
+            w, mu = least_distance(_outer(U, V), h)
         except Infeasible as verdict:
             y = verdict.args[0] * h
             raise Infeasible(y / y.sum()) from None
@@ -74,6 +74,17 @@ def solve(D, Z):
     W, mu = pair
     # W scales as 1 / (||d_k|| ||z_k||) and lam as its square
     return np.exp(-shift) * W, np.exp(-shift) * mu * np.exp(-logs)
+
+
+def separable(D, Z):
+    """Whether some W satisfies d_k^T W z_k > 0 for all rows (non-zero d_k and z_k)."""
+    U, V, _ = unit_rows(D, Z)
+    return _independent((U @ U.T) * (V @ V.T)) or _separable(_outer(U, V))
+
+
+def _outer(U, V):
+    """The constraints as vectors vec(d_k z_k^T), shape (m, d^2)."""
+    return (U[:, :, None] * V[:, None, :]).reshape(len(U), -1)
 
 
 def _independent(G):

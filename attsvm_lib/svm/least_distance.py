@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["Infeasible", "least_distance", "nnls"]
+__all__ = ["Infeasible", "least_distance", "nnls", "separable"]
 
 VERDICT = 1e-13
 """1 - s below this means infeasible, for unit rows and h = 1 (feasible data measured: above 2.7e-9)."""
@@ -40,7 +40,7 @@ def nnls(E, f):
     ArithmeticError
         When 10 m + 100 changes of the active set do not reach a solution.
     """
-    m = E.shape[1]
+    m, gram = E.shape[1], E.T @ E
     u, passive, refused = np.zeros(m), np.zeros(m, dtype=bool), np.zeros(m, dtype=bool)
     tol = 10 * np.finfo(float).eps * max(E.shape) * np.abs(E).sum(0).max() * max(1.0, np.abs(f).max())
     for _ in range(10 * m + 100):
@@ -50,7 +50,7 @@ def nnls(E, f):
         if not slope[entering] > tol:
             return u
         passive[entering] = True
-        trial = _solve_on(E, f, passive)
+        trial = _solve_on(E, f, gram, passive)
         if trial[entering] <= 0:
             # rounding made the entering column look useful: it depends on the passive ones
             passive[entering], refused[entering] = False, True
@@ -62,14 +62,21 @@ def nnls(E, f):
             u += step * (trial - u)
             passive &= u > tol * u.max()
             u[~passive] = 0
-            trial = _solve_on(E, f, passive)
+            trial = _solve_on(E, f, gram, passive)
         u = trial
     raise ArithmeticError(f"non-negative least squares did not settle in {10 * m + 100} steps")
 
 
-def _solve_on(E, f, passive):
+def _solve_on(E, f, gram, passive):
+    """Least squares on the passive columns: normal equations, corrected once with the residual of E itself."""
+    k, columns = np.flatnonzero(passive), E[:, passive]
     full = np.zeros(E.shape[1])
-    full[passive] = np.linalg.lstsq(E[:, passive], f, rcond=None)[0]
+    try:
+        inverse = np.linalg.inv(gram[np.ix_(k, k)])
+        u = inverse @ (columns.T @ f)
+        full[k] = u + inverse @ (columns.T @ (f - columns @ u))
+    except np.linalg.LinAlgError:
+        full[k] = np.linalg.lstsq(columns, f, rcond=None)[0]
     return full
 
 
@@ -99,7 +106,7 @@ def least_distance(A, h):
     The first stage takes h = 1: its verdict does not depend on the scale of h. Its w gives an upper bound c of
     the optimal norm, so in the second stage, with h / c, 1 - s is at least 1/2 and nothing cancels.
     """
-    R = np.linalg.qr(A.T, mode="r") if A.shape[0] < A.shape[1] else A.T
+    R = _reduced(A)
     u, residual = _stage(R, np.ones(len(h)))
     if residual < VERDICT:
         raise Infeasible(u / u.sum())
@@ -116,6 +123,16 @@ def least_distance(A, h):
         return A.T @ mu, mu
     mu[S] = polished
     return Q @ y, mu
+
+
+def separable(A):
+    """Whether some w satisfies A w > 0, for rows of norm 1: the first stage of `least_distance` alone."""
+    return _stage(_reduced(A), np.ones(len(A)))[1] >= VERDICT
+
+
+def _reduced(A):
+    """R with R^T R = A A^T and as few rows as possible."""
+    return np.linalg.qr(A.T, mode="r") if A.shape[0] < A.shape[1] else A.T
 
 
 def _stage(R, h):

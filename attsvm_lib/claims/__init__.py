@@ -1,0 +1,118 @@
+"""The ledger: what the sources claim, how we measure it, and the verdict on record.
+
+A chapter calls `check` with what it has just measured. It prints one line, and raises when the verdict differs
+from the one on record, in either direction: a claim that starts to hold is as much news as one that stops.
+`table` collects these lines from the chapters, which the tests re-execute, into the page of claims.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+
+from attsvm_lib.claims import implicit_bias, token_selection
+from attsvm_lib.claims.record import KINDS, VERDICTS, Claim, Criterion, Measured
+
+__all__ = ["KINDS", "LEDGER", "VERDICTS", "Claim", "ClaimError", "Criterion", "check", "ledger", "table"]
+
+CHAPTERS = {"token_selection": token_selection.CLAIMS, "implicit_bias": implicit_bias.CLAIMS}
+
+
+class ClaimError(AssertionError):
+    """The measured verdict is not the one on record."""
+
+
+def ledger():
+    """All claims by id."""
+    return {claim.id: claim for claims in CHAPTERS.values() for claim in claims}
+
+
+LEDGER = ledger()
+
+
+def check(claim_id, **measured):
+    """Judge a claim by what was measured: print one line, raise when the verdict is not the one on record.
+
+    Parameters
+    ----------
+    claim_id : str
+        Id in the ledger.
+    **measured : float or array
+        One entry for each criterion; an array holds one number a run (the mean decides).
+
+    Raises
+    ------
+    ClaimError
+        When the verdict differs from the one on record. Experiments of quick size are printed, not judged.
+    ValueError
+        When the claim or a criterion is unknown or missing, or a number is not finite.
+    """
+    from attsvm_lib.experiments import default_size
+
+    if claim_id not in LEDGER:
+        raise ValueError(f"claim_id must be one of {', '.join(LEDGER)}, got {claim_id!r}")
+    claim = LEDGER[claim_id]
+    names = [criterion.name for criterion in claim.criteria]
+    if set(measured) != set(names):
+        raise ValueError(f"claim {claim_id} needs exactly the measurements {names}, got {sorted(measured)}")
+    results = [Measured.of(criterion, measured[criterion.name]) for criterion in claim.criteria]
+    verdict = claim.judge(results)
+    judged = default_size() == "full"
+    print(f"[{claim_id}] {verdict if judged else 'not judged at quick size'}: " + "; ".join(map(str, results)))
+    if judged and verdict != claim.verdict:
+        raise ClaimError(f"claim {claim_id}: measured verdict {verdict!r}, on record {claim.verdict!r}")
+
+
+def printed_lines(chapter):
+    """The lines that `check` printed in a chapter, by claim id, from the outputs stored in its notebook."""
+    cells = json.loads(Path(chapter).read_text(encoding="utf-8"))["cells"]
+    outputs = [out for cell in cells if cell["cell_type"] == "code" for out in cell["outputs"]]
+    text = "".join("".join(out.get("text", "")) for out in outputs if out.get("name") == "stdout")
+    lines = [line for line in text.splitlines() if line.startswith("[") and "] " in line]
+    return {line[1 : line.index("]")]: line[line.index("]") + 2 :] for line in lines}
+
+
+def table(folder="."):
+    """The page of claims, as HTML: source, statement, paper, ours, tolerance, verdict, why, and a link to the cell.
+
+    Parameters
+    ----------
+    folder : path
+        Where the chapters' notebooks are.
+
+    Raises
+    ------
+    ClaimError
+        When a claim on record as tried was not checked in its chapter.
+    """
+    from IPython.display import HTML
+
+    rows = []
+    for chapter, claims in CHAPTERS.items():
+        lines = printed_lines(Path(folder) / f"{chapter}.ipynb")
+        for claim in claims:
+            if claim.id not in lines and claim.verdict != "not tried":
+                raise ClaimError(f"claim {claim.id} is on record as tried, but {chapter}.ipynb does not check it")
+            rows.append(_card(claim, chapter, lines.get(claim.id, "")))
+    return HTML("\n".join(rows))
+
+
+def _card(claim, chapter, line):
+    ours = line.partition(": ")[2]
+    meaning = "; ".join(f"{c.name} is the {c.meaning}" for c in claim.criteria)
+    fields = {
+        "Source": f"{claim.source} ({claim.kind})",
+        "Paper": claim.paper,
+        "Ours": f"{ours}. Here {meaning}." if ours else "",
+        "Setup": claim.setup,
+        "Tolerance": claim.tolerance,
+        "Why": claim.why,
+    }
+    rows = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in fields.items() if text)
+    mark = {"reproduced": "✓", "in kind only": "≈", "not reproduced": "✗", "not tried": "–"}[claim.verdict]
+    return (
+        f'<section class="claim" id="{claim.id}"><p class="claim-head"><code>{claim.id}</code> '
+        f'<strong>{mark} {claim.verdict}</strong> <a href="{chapter}.html#claim-{claim.id}">see it measured</a></p>'
+        f"<p>{html.escape(claim.statement)}</p><dl>{rows}</dl></section>"
+    )

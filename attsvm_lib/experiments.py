@@ -1,0 +1,178 @@
+"""The papers' experiments, as functions of sizes and seeds that return arrays.
+
+Each has a "quick" size (a minute at most, the default on Binder and in a browser) and a "full" one (the
+papers' own, what the book prints and its claims use). Each problem draws from its own generator, seeded by the
+experiment's seed and the problem's sizes, so that no result depends on the order of the others.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NamedTuple
+
+import numpy as np
+
+from attsvm_lib.cache import cached
+from attsvm_lib.data import random_data, random_direction
+from attsvm_lib.selection import optimal_tokens, scores
+from attsvm_lib.svm import InfeasibleError, att_svm, separable
+from attsvm_lib.validation import choice, integer
+
+__all__ = [
+    "RankStatistics",
+    "default_size",
+    "rank_statistics",
+    "separability",
+    "separability_threshold",
+]
+
+
+def default_size():
+    """The size of experiments here: "quick" on Binder, in a browser or where ATTSVM_SIZE says so, else "full"."""
+    if "ATTSVM_SIZE" in os.environ:
+        return choice("ATTSVM_SIZE", os.environ["ATTSVM_SIZE"], ("quick", "full"))
+    return "quick" if "BINDER_SERVICE_HOST" in os.environ or sys.platform == "emscripten" else "full"
+
+
+def random_problem(n, T, d, *, seed, index=0, selection="optimal", **kind):
+    """Data with unit tokens and queries, and the tokens to select: (data, alpha).
+
+    `selection` is "optimal" (the optimal tokens of a random head) or "random" (any tokens). The generator is
+    seeded by (seed, n, T, d, index); other arguments go to `random_data`.
+    """
+    choice("selection", selection, ("random", "optimal"))
+    n, T, d, seed = integer("n", n, 1), integer("T", T, 1), integer("d", d, 1), integer("seed", seed, 0)
+    rng = np.random.default_rng([seed, n, T, d, index])
+    data = random_data(n, T, d, rng=rng, **kind)
+    if selection == "random":
+        return data, rng.integers(T, size=n)
+    return data, optimal_tokens(scores(data, random_direction(d, rng=rng)))
+
+
+def separability(n, T, d, *, draws=200, seed=0, attention="cross", law="sphere", selection="random"):
+    """Fraction of random problems, with randomly chosen tokens alpha, for which Att-SVM is feasible.
+
+    Parameters
+    ----------
+    n, T, d : int
+        Sequences, tokens, dimension.
+    draws : int
+        Random problems; the standard error is at most 1 / (2 sqrt(draws)).
+    seed : int
+    attention, law : str
+        As in `random_data`.
+    selection : {"random", "optimal"}
+        Tokens drawn at random, or the optimal tokens of a random head.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Notes
+    -----
+    Source: arXiv 2308.16898, section 2 (separability); the experiment is ours.
+    """
+    return _separability(n, T, d, integer("draws", draws, 1), seed, attention, law, selection)
+
+
+@cached
+def _separability(n, T, d, draws, seed, attention, law, selection):
+    kind = {"attention": attention, "law": law, "selection": selection}
+    problems = (random_problem(n, T, d, seed=seed, index=k, **kind) for k in range(draws))
+    return sum(separable(data, alpha) for data, alpha in problems) / draws
+
+
+def separability_threshold(T, d, *, draws=100, seed=0):
+    """Number of sequences n* at which half of the random problems are still feasible, by linear interpolation.
+
+    Parameters
+    ----------
+    T, d : int
+        Tokens (at least 2) and dimension.
+    draws, seed : int
+        As in `separability`.
+
+    Returns
+    -------
+    float
+        n*.
+
+    Raises
+    ------
+    ArithmeticError
+        When the scan from d^2 / (8 ln T) to 4 d^2 / ln T sequences does not cross one half.
+    """
+    T, d = integer("T", T, 2), integer("d", d, 1)
+    low = max(1, round(d**2 / (8 * np.log(T))))
+    step = max(1, round(0.12 * d**2 / np.log(T)))
+    before, n = None, low
+    while n <= 4 * d**2 / np.log(T) + step:
+        share = separability(n, T, d, draws=draws, seed=seed)
+        if share < 0.5:
+            if before is None:
+                return float(n)
+            return n - step * (0.5 - share) / (before - share)
+        before, n = share, n + step
+    raise ArithmeticError(f"more than half of the problems are feasible at every n up to {n - step} (T={T}, d={d})")
+
+
+class RankStatistics(NamedTuple):
+    """Ranks of the two SVM solutions over random feasible problems of one size.
+
+    frobenius, nuclear : arrays of int, shape (problems,)
+    tried : int
+        Problems drawn until that many were feasible, or until the limit.
+    """
+
+    frobenius: np.ndarray
+    nuclear: np.ndarray
+    tried: int
+
+    @property
+    def feasible_share(self):
+        """Fraction of drawn problems that were feasible."""
+        return len(self.nuclear) / self.tried
+
+
+def rank_statistics(n, T, d, *, problems=20, limit=400, seed=0, attention="cross"):
+    """Ranks of W_mm (Frobenius) and W*_mm (nuclear) over random feasible problems; infeasible ones are counted.
+
+    Parameters
+    ----------
+    n, T, d : int
+        Sequences, tokens, dimension.
+    problems : int
+        Feasible problems wanted.
+    limit : int
+        Problems drawn at most.
+    seed : int
+    attention : {"cross", "self"}
+
+    Returns
+    -------
+    RankStatistics
+        Fewer than `problems` ranks, possibly none, when the limit ends the search.
+
+    Notes
+    -----
+    Source: arXiv 2308.16898, section 3, figure of ranks. Ranks are those of certified solutions
+    (`Solution.rank`), and infeasible problems have no rank.
+    """
+    problems, limit = integer("problems", problems, 1), integer("limit", limit, 1)
+    return RankStatistics(*_rank_statistics(n, T, d, problems, limit, seed, attention))
+
+
+@cached
+def _rank_statistics(n, T, d, problems, limit, seed, attention):
+    ranks, tried = [], 0
+    while len(ranks) < problems and tried < limit:
+        data, alpha = random_problem(n, T, d, seed=seed, index=tried, attention=attention)
+        tried += 1
+        try:
+            ranks.append([att_svm(data, alpha, norm=norm).rank for norm in ("frobenius", "nuclear")])
+        except InfeasibleError:
+            continue
+    frobenius, nuclear = np.array(ranks, dtype=int).reshape(-1, 2).T
+    return frobenius, nuclear, tried

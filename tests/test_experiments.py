@@ -1,0 +1,110 @@
+"""Experiments reproduce from their seeds, agree with known values, and are cached by settings and code."""
+
+import numpy as np
+import pytest
+
+from attsvm_lib import att_svm, cache, separable
+from attsvm_lib.experiments import (
+    default_size,
+    random_problem,
+    rank_statistics,
+    separability,
+    separability_threshold,
+)
+
+
+def test_a_problem_depends_on_its_seed_and_index_only():
+    one, other = (random_problem(3, 4, 5, seed=1, index=2) for _ in range(2))
+    assert (one[0].X == other[0].X).all()
+    assert (one[0].X != random_problem(3, 4, 5, seed=1, index=3)[0].X).any()
+    assert (one[0].X != random_problem(3, 4, 5, seed=2, index=2)[0].X).any()
+
+
+def test_separability_counts_feasible_problems():
+    verdicts = [separable(*random_problem(4, 3, 2, seed=0, index=k, selection="random")) for k in range(20)]
+    assert separability(4, 3, 2, draws=20) == np.mean(verdicts)
+    assert 0 < np.mean(verdicts) < 1
+
+
+@pytest.mark.parametrize("size", [(3, 4, 3), (2, 5, 4), (6, 3, 6)])
+def test_the_sufficient_dimension_is_always_separable(size):
+    n, T, d = size
+    assert d >= max(T - 1, n)
+    assert separability(n, T, d, draws=50) == 1
+
+
+def test_threshold_for_two_tokens_is_covers_twice_the_dimension():
+    # n points in general position in dimension d^2 are half separable at n = 2 d^2 (Cover 1965)
+    assert separability_threshold(2, 4, draws=60) == pytest.approx(2 * 4**2, rel=0.08)
+
+
+def test_ranks_are_those_of_the_certified_solutions():
+    statistics = rank_statistics(5, 5, 5, problems=4)
+    assert len(statistics.nuclear) == len(statistics.frobenius) == 4
+    data, alpha = random_problem(5, 5, 5, seed=0, index=0)
+    assert statistics.nuclear[0] == att_svm(data, alpha, norm="nuclear").rank
+    assert (statistics.nuclear <= statistics.frobenius).all()
+    assert statistics.feasible_share <= 1
+
+
+def test_problems_that_are_never_feasible_give_no_rank():
+    statistics = rank_statistics(15, 5, 2, problems=3, limit=10)
+    assert statistics.nuclear.size == 0
+    assert statistics.tried == 10
+    assert statistics.feasible_share == 0
+
+
+def test_size_is_full_on_a_laptop_and_quick_on_binder(monkeypatch):
+    monkeypatch.delenv("ATTSVM_SIZE", raising=False)
+    monkeypatch.delenv("BINDER_SERVICE_HOST", raising=False)
+    assert default_size() == "full"
+    monkeypatch.setenv("BINDER_SERVICE_HOST", "somewhere")
+    assert default_size() == "quick"
+    monkeypatch.setenv("ATTSVM_SIZE", "full")
+    assert default_size() == "full"
+    monkeypatch.setenv("ATTSVM_SIZE", "huge")
+    with pytest.raises(ValueError, match="ATTSVM_SIZE must be one of 'quick', 'full', got 'huge'"):
+        default_size()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: separability(0, 3, 2), "n must be an integer of at least 1, got 0"),
+        (lambda: separability(4, 3, 2, draws=0), "draws must be an integer of at least 1, got 0"),
+        (lambda: separability_threshold(1, 4), "T must be an integer of at least 2, got 1"),
+        (lambda: rank_statistics(5, 5, 5, problems=0), "problems must be an integer of at least 1, got 0"),
+        (lambda: separability(4, 3, 2, selection="best"), "selection must be one of 'random', 'optimal', got 'best'"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_results_are_computed_once_for_each_setting_and_each_version_of_the_library(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTSVM_CACHE", str(tmp_path))
+    calls = []
+
+    @cache.cached
+    def experiment(size, log=str(tmp_path / "log")):
+        with open(log, "a") as f:
+            f.write("x")
+        return np.arange(size)
+
+    for size in (3, 3, 4):
+        assert experiment(size).tolist() == list(range(size))
+    calls.append((tmp_path / "log").read_text())
+    assert calls == ["xx"]
+    monkeypatch.setattr(cache, "library_hash", lambda: "another")
+    experiment(3)
+    assert (tmp_path / "log").read_text() == "xxx"
+
+
+def test_without_a_folder_nothing_is_stored(monkeypatch):
+    monkeypatch.delenv("ATTSVM_CACHE", raising=False)
+    calls = []
+    experiment = cache.cached(lambda: calls.append(1))
+    experiment()
+    experiment()
+    assert len(calls) == 2
