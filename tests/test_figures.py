@@ -1,0 +1,64 @@
+"""A static figure shows the numbers of the scene it is drawn from."""
+
+import matplotlib
+import numpy as np
+import pytest
+import scenes_for_tests as examples
+
+from attsvm_lib import scenes
+from attsvm_lib.figures import book_style, draw
+
+
+@pytest.fixture(autouse=True)
+def no_window(monkeypatch):
+    """Draw without a display and close every figure afterwards."""
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("s", [*examples.ALL, *map(scenes.get, scenes.names())], ids=lambda s: s.name)
+def test_every_scene_can_be_drawn_and_saved(s, tmp_path):
+    figure = draw(s)
+    figure.savefig(tmp_path / "figure.pdf")
+    assert (tmp_path / "figure.pdf").stat().st_size > 3000
+    labels = {m.label for m in s().marks.values() if m.label}
+    shown = {t.get_text() for legend in figure.legends for t in legend.get_texts()}
+    shown |= {ax.get_xlabel() for ax in figure.axes}
+    assert labels <= shown
+
+
+def test_lines_carry_the_scenes_numbers_up_to_the_frame():
+    picture = examples.drag_a_token(token=(0.6, 0.4), model="W")
+    figure = draw(examples.drag_a_token, token=(0.6, 0.4), model="W", frame=10)
+    path = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 11]
+    np.testing.assert_array_equal(path[0].get_xydata(), picture.marks["path W"].xy[:11])
+    assert path[0].get_color() == "#0072B2"
+    curve = next(line for line in figure.axes[1].lines if len(line.get_xdata()) == len(examples.STEPS))
+    np.testing.assert_allclose(curve.get_xdata(), np.log10(examples.STEPS))
+
+
+def test_points_are_seen_by_the_same_camera():
+    figure = draw(examples.sphere, frame=3)
+    x = examples.sphere().marks["particles"].xyz[3]
+    seen = examples.sphere.panels["sphere"].rotation() @ x.T
+    dots = next(line for line in figure.axes[0].lines if len(line.get_xdata()) == len(x))
+    np.testing.assert_allclose(dots.get_xydata().T, seen[:2])
+
+
+def test_what_is_absent_is_said():
+    assert draw(examples.drag_a_token, token=(0, 0)).get_suptitle() == "A zero token asks for no direction."
+
+
+def test_a_frame_outside_is_refused():
+    with pytest.raises(ValueError, match="frame must be from -21 to 20, got 21"):
+        draw(examples.sphere, frame=21)
+
+
+def test_the_style_leaves_the_readers_settings_alone():
+    before = dict(matplotlib.rcParams)
+    with book_style():
+        assert matplotlib.rcParams["legend.frameon"] is False
+    assert dict(matplotlib.rcParams) == before
