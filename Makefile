@@ -13,6 +13,9 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 600 --nbval-sanitize-with tests/nbval.cfg
 
+# Heavy experiments are computed once for the build and the tests together; keyed by settings and library code.
+export ATTSVM_CACHE ?= $(CURDIR)/_build/experiments
+
 .DEFAULT_GOAL := help
 .PHONY: help install book serve test test-library test-book lint notebooks bench clean clean-all
 
