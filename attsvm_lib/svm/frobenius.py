@@ -119,13 +119,14 @@ def _block_pivoting(U, V, G, h):
 
 def _complementary(G, h, passive):
     mu = np.zeros(len(h))
-    if passive.any():
-        mu[passive] = np.linalg.solve(G[np.ix_(passive, passive)], h[passive])
+    k = np.flatnonzero(passive)
+    if len(k):
+        mu[k] = np.linalg.solve(G[k[:, None], k], h[k])
     return mu, G @ mu - h
 
 
 def _refined(G, h, mu, passive):
-    S = np.ix_(passive, passive)
+    k = np.flatnonzero(passive)
     better = mu.copy()
-    better[passive] += np.linalg.solve(G[S], h[passive] - G[S] @ mu[passive])
+    better[k] += np.linalg.solve(G[k[:, None], k], h[k] - G[k] @ mu)
     return better if (better >= 0).all() else mu
