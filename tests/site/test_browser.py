@@ -10,9 +10,12 @@ LOCAL_SCHEMES = {"data", "blob", "file", "about"}
 MATHJAX_DONE = """() => window.MathJax?.startup?.promise
   ? window.MathJax.startup.promise.then(() => true) : !window.MathJax"""
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-WIDE_ELEMENTS = """() => [...document.querySelectorAll('article *')]
-  .filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
-  .slice(0, 5).map(e => e.outerHTML.slice(0, 120))"""
+WIDE_ELEMENTS = """() => [...document.querySelectorAll('body *')].filter(e => {
+  if (e.getBoundingClientRect().right <= document.documentElement.clientWidth + 1) return false;
+  for (let p = e.parentElement; p && p !== document.body; p = p.parentElement)
+    if (getComputedStyle(p).overflowX !== 'visible') return false;
+  return true;
+}).slice(0, 5).map(e => e.outerHTML.slice(0, 120))"""
 
 
 class Visit:

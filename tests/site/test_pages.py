@@ -44,7 +44,7 @@ def resources(page):
 def test_the_built_pages_are_those_of_the_table_of_contents(html):
     paths = [path.relative_to(html) for path in html.rglob("*.html")]
     built = {path.as_posix() for path in paths if path.parts[0] != "_static"}
-    assert built == set(PAGES) | set(EXTRA_PAGES)
+    assert built == set(PAGES) | set(EXTRA_PAGES), "pages of an earlier build? run `make clean` first"
 
 
 def test_no_page_shows_a_traceback(html, page):
