@@ -603,11 +603,12 @@ function drag(view, p) {
     return [panel.spec.xlog ? 10 ** u : u, panel.spec.ylog ? 10 ** v : v];
   };
   let held = false;
+  // the style touch-action is not enough on an element inside an SVG: the browser would scroll and take the finger away
+  handle.addEventListener("touchstart", (e) => e.preventDefault(), { passive: false });
   handle.addEventListener("pointerdown", (e) => { held = true; handle.setPointerCapture(e.pointerId); handle.focus(); e.preventDefault(); });
   handle.addEventListener("pointermove", (e) => held && go(...at(e)));
   for (const end of ["pointerup", "pointercancel"]) handle.addEventListener(end, () => (held = false));
   panel.surface.addEventListener("click", (e) => go(...at(e)));
-  panel.layers.marks.addEventListener("click", (e) => go(...at(e)));
   onArrows(handle, (dx, dy) => {
     const [x, y] = view.model.get(p.name), [sx, sy] = [p.x, p.y].map((_, k) => (panel.spec[k ? "y" : "x"][0] < panel.spec[k ? "y" : "x"][1] ? 1 : -1));
     const i = clamp(nearest(p.x, x) + sx * dx, 0, p.x.length - 1), j = clamp(nearest(p.y, y) + sy * dy, 0, p.y.length - 1);
@@ -752,7 +753,7 @@ class View {
     this.root = node("div", { class: `ex-root ex-${this.panels.length}-panel`, role: "group", "aria-labelledby": title, "data-scene": spec.scene, "data-ready": "false" },
       hatch, node("div", { class: "ex-header" }, node("div", { class: "ex-title", id: title }, spec.title), this.badge), node("p", { class: "ex-instruction" }, spec.instruction),
       node("div", { class: "ex-body" }, node("div", { class: "ex-picture" }, this.picture, legend(this)), side), node("p", { class: "ex-caption" }, spec.caption));
-    this.root.exState = () => this.state();
+    Object.assign(this.root, { exView: this, exState: () => this.state(), exSet: (name, value) => this.choose(name, value) });
     element.append(this.root);
   }
 

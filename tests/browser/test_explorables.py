@@ -1,0 +1,197 @@
+"""Every explorable in a real browser, without a kernel: each control, each way of input, numbers as the
+library's.
+"""
+
+import re
+
+import pytest
+import scenes_for_tests as examples
+from driving import READY, WAYS, Explorable, compare, drive, tab_order, whole_grid
+from explorable_page import page
+
+from attsvm_lib import explore, scenes
+
+NAMES = [*(s.name for s in examples.ALL), *scenes.names()]
+
+
+def find(name):
+    return next((s for s in examples.ALL if s.name == name), None) or scenes.get(name)
+
+
+@pytest.fixture(scope="module")
+def html_of():
+    """The page of a scene, built once: its explorable twice (two views of one widget)."""
+    pages = {}
+
+    def build(name, views=1, theme="light"):
+        key = name, views, theme
+        if key not in pages:
+            widget = explore.Explorable(find(name))
+            pages[key] = page(*[widget] * views, theme=theme)
+        return pages[key]
+
+    return build
+
+
+@pytest.fixture
+def show(chromium, html_of):
+    """Open a scene's page; afterwards nothing may have been asked from a network or reported as an error."""
+    contexts, problems = [], []
+
+    def open_(name, *, views=1, theme="light", width=1000, **options):
+        context = chromium.new_context(viewport={"width": width, "height": 1000}, **options)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: problems.append(str(error)))
+        tab.on("console", lambda m: m.type == "error" and problems.append(m.text))
+        tab.route(
+            re.compile("^(?!data:|blob:|about:)"), lambda r: (problems.append(r.request.url), r.abort())
+        )
+        tab.set_content(html_of(name, views, theme))
+        tab.wait_for_function(READY.format(views))
+        return [Explorable(root, find(name)) for root in tab.locator(".ex-root").all()]
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("name", NAMES)
+def test_each_control_draws_the_librarys_numbers(show, name, how):
+    (explorable,) = show(name, has_touch=how == "touch")
+    assert drive(explorable, how) > 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tab_key_reaches_each_control(show, name):
+    (explorable,) = show(name)
+    wanted = set(explorable.scene.parameters) | ({"play", "frame"} if explorable.scene.time else set())
+    assert wanted <= set(tab_order(explorable))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_control_has_a_name_and_keeps_its_keys(show, name):
+    (explorable,) = show(name)
+    for control in explorable.root.locator("[data-control]").all():
+        assert control.get_attribute("data-lm-suppress-shortcuts") == "true"
+        named = control.evaluate(
+            "e => e.labels?.length ? [...e.labels].map((l) => l.textContent).join() : e.getAttribute('aria-label')"
+            " ?? document.getElementById(e.getAttribute('aria-labelledby'))?.textContent"
+        )
+        assert named, control.evaluate("e => e.outerHTML")
+    for output in explorable.root.locator("[data-readout]").all():
+        assert output.get_attribute("aria-live") == "polite"
+    assert (
+        explorable.root.locator("[role=img]").first.get_attribute("aria-label") == explorable.scene.caption
+    )
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", NAMES)
+def test_it_fits_a_phone(show, name, theme):
+    (explorable,) = show(name, width=360, theme=theme)
+    assert explorable.page.evaluate("document.documentElement.scrollWidth") <= 360
+    wide = explorable.root.evaluate(
+        "root => [...root.querySelectorAll('*')].filter((e) => e.getBoundingClientRect().right"
+        " > root.getBoundingClientRect().right + 0.5).map((e) => e.outerHTML.slice(0, 90))"
+    )
+    assert wide == []
+    compare(explorable, whole_grid(explorable.scene))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_views_of_one_widget_stay_together(show, name):
+    one, two = show(name, views=2)
+    ids = one.page.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
+    assert len(ids) == len(set(ids))
+    ranges = whole_grid(one.scene)
+    for name_, parameter in one.scene.parameters.items():
+        target = parameter.grid[-1]
+        one.root.evaluate("(root, [name, value]) => root.exSet(name, value)", [name_, target])
+    assert compare(one, ranges)["parameters"] == compare(two, ranges)["parameters"]
+
+
+def test_playing_runs_to_the_end_and_can_be_stopped(show):
+    (e,) = show(examples.sphere.name)
+    e.page.clock.install()
+    play = e.control("play")
+    assert play.get_attribute("aria-label") == "Play"
+    play.click()
+    assert play.get_attribute("aria-label") == "Pause"
+    assert e.root.locator("[data-readout]").first.get_attribute("aria-live") == "off"
+    e.page.clock.run_for(1000)
+    assert examples.sphere.time.start < e.value("frame") < examples.sphere.time.frames - 1
+    play.focus()
+    e.page.keyboard.press("Space")
+    stopped = e.value("frame")
+    e.page.clock.run_for(1000)
+    assert e.value("frame") == stopped and play.get_attribute("aria-label") == "Play"
+    play.click()
+    e.page.clock.run_for(8000)
+    assert e.value("frame") == examples.sphere.time.frames - 1
+    assert e.root.locator("[data-readout]").first.get_attribute("aria-live") == "polite"
+    play.click()
+    assert e.value("frame") <= 1
+    compare(e, whole_grid(e.scene))
+
+
+def test_reduced_motion_plays_in_few_steps(show):
+    (e,) = show(examples.sphere.name, reduced_motion="reduce")
+    e.page.clock.install()
+    e.control("frame").focus()
+    e.page.keyboard.press("Home")
+    e.control("play").click()
+    frames = set()
+    for _ in range(60):
+        e.page.clock.run_for(100)
+        frames.add(e.value("frame"))
+    assert len(frames) <= 12 and max(frames) == examples.sphere.time.frames - 1
+
+
+def test_absent_values_are_not_drawn_and_said(show):
+    (e,) = show(examples.drag_a_token.name)
+    e.root.evaluate("root => root.exSet('token', [0, 0])")
+    e.root.evaluate("root => root.exSet('frame', 3)")
+    state = compare(e, whole_grid(e.scene))
+    assert state["message"] == "A zero token asks for no direction."
+    assert e.root.locator(".ex-message").is_visible()
+    assert e.root.locator("[data-mark='direction'] .ex-head:not([display=none])").count() == 0
+    e.root.evaluate("root => root.exSet('token', [1, 1])")
+    assert not e.root.locator(".ex-message").is_visible()
+
+
+def test_focus_is_visible_on_each_control(show):
+    for name in (examples.drag_a_token.name, examples.phase.name, examples.sphere.name):
+        (e,) = show(name)
+        for control in set(tab_order(e)):
+            target = (
+                e.control(control).first
+                if control != "model"
+                else e.root.locator("[data-control=model]:checked")
+            )
+            around = target.evaluate(
+                "e => { const b = (e.closest('.ex-choice') ?? e).getBoundingClientRect();"
+                "return {x: b.x - 12, y: b.y - 12, width: b.width + 24, height: b.height + 24}; }"
+            )
+            e.page.evaluate("document.activeElement.blur()")
+            before = e.page.screenshot(clip=around)
+            e.root.evaluate("root => { root.tabIndex = -1; root.focus(); }")
+            for _ in range(40):
+                e.page.keyboard.press("Tab")
+                if e.root.evaluate("(root, n) => document.activeElement.dataset.control === n", control):
+                    break
+            assert e.page.screenshot(clip=around) != before, control
+
+
+def test_removing_it_stops_listening(show):
+    (e,) = show(examples.sphere.name)
+    e.control("play").click()
+    assert (
+        e.root.evaluate(
+            "root => { const m = root.exView.model; root.exView.close(); m.set('beta', 1);"
+            " return document.querySelectorAll('.ex-root').length + [...m.heard.values()].flat().length; }"
+        )
+        == 0
+    )
