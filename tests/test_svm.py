@@ -283,3 +283,9 @@ def test_batches_are_refused():
         att_svm(data, [0, 0, 0])
     with pytest.raises(ValueError, match="data must be a TokenData, got ndarray"):
         att_svm(data.X, [0, 0, 0])
+
+
+def test_the_repr_is_the_same_on_every_machine():
+    solution = att_svm(TokenData([[[1.0, 0], [0, 0]]], [[2.0, 0]], [1]), [0])
+    text = "Solution(frobenius, ||W|| = 0.5, margin = 2, rank = 1, support = 1 of 1, gap <= 1e-12)"
+    assert repr(solution) == text

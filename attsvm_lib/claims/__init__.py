@@ -14,7 +14,7 @@ from pathlib import Path
 from attsvm_lib.claims import implicit_bias, token_selection
 from attsvm_lib.claims.record import KINDS, VERDICTS, Claim, Criterion, Measured
 
-__all__ = ["KINDS", "LEDGER", "VERDICTS", "Claim", "ClaimError", "Criterion", "check", "ledger", "table"]
+__all__ = ["KINDS", "LEDGER", "VERDICTS", "Claim", "ClaimError", "Criterion", "check", "ledger", "summary", "table"]
 
 CHAPTERS = {"token_selection": token_selection.CLAIMS, "implicit_bias": implicit_bias.CLAIMS}
 
@@ -71,6 +71,13 @@ def printed_lines(chapter):
     text = "".join("".join(out.get("text", "")) for out in outputs if out.get("name") == "stdout")
     lines = [line for line in text.splitlines() if line.startswith("[") and "] " in line]
     return {line[1 : line.index("]")]: line[line.index("]") + 2 :] for line in lines}
+
+
+def summary():
+    """Print how many claims of each chapter have each verdict."""
+    for chapter, group in CHAPTERS.items():
+        counts = {verdict: sum(claim.verdict == verdict for claim in group) for verdict in VERDICTS}
+        print(f"{chapter}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count))
 
 
 def table(folder="."):

@@ -63,9 +63,11 @@ class Solution:
         return self.W / size if size else self.W
 
     def __repr__(self):
+        # digits below the certificate's accuracy differ between machines, and notebooks compare this text
+        gap = "gap <= 1e-12" if self.gap <= 1e-12 else f"gap = {self.gap:.0e}"
         return (
             f"Solution({self.norm}, ||W|| = {self.objective:.6g}, margin = {self.margin:.6g}, rank = {self.rank}, "
-            f"support = {int(self.support.sum())} of {len(self.support)}, gap = {self.gap:.0e})"
+            f"support = {int(self.support.sum())} of {len(self.support)}, {gap})"
         )
 
 
