@@ -11,6 +11,9 @@ REQUIREMENTS := requirements.txt requirements-dev.txt pyproject.toml
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
+# Heavy experiments are computed once and shared by the build and the tests; any change of the library starts afresh.
+export ATTSVM_CACHE ?= $(CURDIR)/.cache/experiments
+
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 600 --nbval-sanitize-with tests/nbval.cfg
 
 # Heavy experiments are computed once for the build and the tests together; keyed by settings and library code.
