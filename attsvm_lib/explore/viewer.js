@@ -544,10 +544,12 @@ function slider(view, p) {
     e.preventDefault();
     view.choose(p.name, p.values[clamp(to, 0, n - 1)]);
   });
-  exact.addEventListener("change", () => {
+  const typed = () => {
     const v = Number(exact.value);
     if (exact.value !== "" && Number.isFinite(v)) view.choose(p.name, clamp(v, p.values[0], p.values[n - 1]));
-  });
+  };
+  exact.addEventListener("change", typed);
+  exact.addEventListener("keydown", (e) => e.key === "Enter" && typed());
   const element = node("div", { class: "ex-control ex-slider" }, node("label", { for: id }, p.label), input, output, exact);
   return {
     element,
