@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attsvm_lib.cache import cached
-from attsvm_lib.data import random_data, random_direction
+from attsvm_lib.data import TokenData, random_data, random_direction
 from attsvm_lib.selection import optimal_tokens, scores
 from attsvm_lib.svm import InfeasibleError, att_svm, separable
 from attsvm_lib.validation import choice, integer
@@ -22,6 +22,7 @@ from attsvm_lib.validation import choice, integer
 __all__ = [
     "RankStatistics",
     "default_size",
+    "feasible_sequences",
     "rank_statistics",
     "separability",
     "separability_threshold",
@@ -84,6 +85,47 @@ def _separability(n, T, d, draws, seed, attention, law, selection):
     return sum(separable(data, alpha) for data, alpha in problems) / draws
 
 
+def feasible_sequences(T, d, *, most, draws=100, seed=0):
+    """How many sequences random problems bear: the largest n whose first n sequences are feasible together.
+
+    Parameters
+    ----------
+    T, d : int
+        Tokens and dimension; unit tokens and queries, tokens to select drawn at random.
+    most : int
+        Sequences of each problem, the largest answer.
+    draws, seed : int
+        As in `separability`.
+
+    Returns
+    -------
+    array of int, shape (draws,)
+        In 0..most. The share of entries of at least n estimates the probability that n sequences are feasible.
+
+    Notes
+    -----
+    Feasibility can only be lost when sequences are added, so each answer is found by bisection.
+    Source: arXiv 2308.16898, section 2 (separability); the experiment is ours.
+    """
+    most, draws = integer("most", most, 1), integer("draws", draws, 1)
+    return _feasible_sequences(integer("T", T, 2), integer("d", d, 1), most, draws, seed)
+
+
+@cached
+def _feasible_sequences(T, d, most, draws, seed):
+    return np.array([_bisect(most, T, d, seed, k) for k in range(draws)])
+
+
+def _bisect(most, T, d, seed, index):
+    data, alpha = random_problem(most, T, d, seed=seed, index=index, selection="random")
+    holds, fails = 0, most + 1
+    while fails - holds > 1:
+        n = (holds + fails) // 2
+        first = TokenData(data.X[:n], data.Z[:n], data.Y[:n])
+        holds, fails = (n, fails) if separable(first, alpha[:n]) else (holds, n)
+    return holds
+
+
 def separability_threshold(T, d, *, draws=100, seed=0):
     """Number of sequences n* at which half of the random problems are still feasible, by linear interpolation.
 
@@ -102,20 +144,16 @@ def separability_threshold(T, d, *, draws=100, seed=0):
     Raises
     ------
     ArithmeticError
-        When the scan from d^2 / (8 ln T) to 4 d^2 / ln T sequences does not cross one half.
+        When more than half of the problems are feasible with 4 d^2 / ln T sequences.
     """
     T, d = integer("T", T, 2), integer("d", d, 1)
-    low = max(1, round(d**2 / (8 * np.log(T))))
-    step = max(1, round(0.12 * d**2 / np.log(T)))
-    before, n = None, low
-    while n <= 4 * d**2 / np.log(T) + step:
-        share = separability(n, T, d, draws=draws, seed=seed)
-        if share < 0.5:
-            if before is None:
-                return float(n)
-            return n - step * (0.5 - share) / (before - share)
-        before, n = share, n + step
-    raise ArithmeticError(f"more than half of the problems are feasible at every n up to {n - step} (T={T}, d={d})")
+    most = int(np.ceil(4 * d**2 / np.log(T)))
+    reached = feasible_sequences(T, d, most=most, draws=draws, seed=seed)
+    share = (reached >= np.arange(most + 1)[:, None]).mean(1)
+    if share[-1] > 0.5:
+        raise ArithmeticError(f"more than half of the problems are feasible at n = {most} (T={T}, d={d})")
+    n = int(np.argmax(share <= 0.5))
+    return float(n - (0.5 - share[n]) / (share[n - 1] - share[n]))
 
 
 class RankStatistics(NamedTuple):

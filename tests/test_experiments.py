@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from attsvm_lib import att_svm, cache, separable
+from attsvm_lib import TokenData, att_svm, cache, separable
 from attsvm_lib.experiments import (
     default_size,
+    feasible_sequences,
     random_problem,
     rank_statistics,
     separability,
@@ -31,6 +32,20 @@ def test_the_sufficient_dimension_is_always_separable(size):
     n, T, d = size
     assert d >= max(T - 1, n)
     assert separability(n, T, d, draws=50) == 1
+
+
+def test_one_more_sequence_than_the_feasible_ones_breaks_a_problem():
+    reached = feasible_sequences(3, 2, most=12, draws=5, seed=3)
+    for k, n in enumerate(reached):
+        data, alpha = random_problem(12, 3, 2, seed=3, index=k, selection="random")
+        verdicts = [separable(TokenData(data.X[:j], data.Z[:j], data.Y[:j]), alpha[:j]) for j in range(1, 13)]
+        assert verdicts == [j <= n for j in range(1, 13)]
+
+
+def test_feasible_sequences_agree_with_independent_problems():
+    share = (feasible_sequences(6, 3, most=12, draws=200) >= 8).mean()
+    # two estimates of one probability from 200 problems each: 3.3 standard errors
+    assert share == pytest.approx(separability(8, 6, 3, draws=200), abs=0.16)
 
 
 def test_threshold_for_two_tokens_is_covers_twice_the_dimension():
@@ -72,6 +87,7 @@ def test_size_is_full_on_a_laptop_and_quick_on_binder(monkeypatch):
     [
         (lambda: separability(0, 3, 2), "n must be an integer of at least 1, got 0"),
         (lambda: separability(4, 3, 2, draws=0), "draws must be an integer of at least 1, got 0"),
+        (lambda: feasible_sequences(3, 4, most=0), "most must be an integer of at least 1, got 0"),
         (lambda: separability_threshold(1, 4), "T must be an integer of at least 2, got 1"),
         (lambda: rank_statistics(5, 5, 5, problems=0), "problems must be an integer of at least 1, got 0"),
         (lambda: separability(4, 3, 2, selection="best"), "selection must be one of 'random', 'optimal', got 'best'"),
