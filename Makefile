@@ -27,7 +27,7 @@ help:
 	@echo "make test       everything that CI checks"
 	@echo "make serve      serve the built book on http://localhost:$(PORT)"
 	@echo "make notebooks  execute the chapters and bring them to their committed form"
-	@echo "make bench      the project against a plain baseline"
+	@echo "make bench      the project against plain baselines, after make book"
 	@echo "make lint, make test-library, make test-book: the parts of make test"
 	@echo "make clean      remove what was built (clean-all: the virtual environment too)"
 
@@ -72,7 +72,7 @@ test-book: $(INSTALLED)
 notebooks: $(INSTALLED)
 	$(BIN)/python tools/normalize_notebooks.py --execute
 
-bench: $(INSTALLED)
+bench: book
 	$(BIN)/python benchmarks/run.py
 
 clean:
