@@ -224,7 +224,10 @@ def _newton(problem, K, Q, mu, S):
         F, J = _stationarity(problem, K, Q, lam, S)
         if not np.abs(F).max() < 1e3 * size:
             return None, None, np.inf  # diverged: the rank or the support is not yet right
-        step = np.linalg.lstsq(J, F, rcond=1e-11)[0]  # minimum norm: the kernel is the gauge freedom of K Q^T
+        try:  # minimum norm: the kernel is the gauge freedom of K Q^T
+            step = np.linalg.lstsq(J, F, rcond=1e-11)[0]
+        except np.linalg.LinAlgError:  # LAPACK's SVD gives up on some Jacobians of a wrong rank or support
+            return None, None, np.inf
         K, Q, lam = K - step[:a].reshape(K.shape), Q - step[a:b].reshape(Q.shape), lam - step[b:]
         if np.abs(step[:b]).max() < 1e-15 * size:
             break
