@@ -13,6 +13,7 @@ import traitlets
 from attsvm_lib.explore import live
 from attsvm_lib.explore.encode import BUDGET, encode
 from attsvm_lib.explore.spec import spec, styles_used
+from attsvm_lib.scene.coordinates import Ranges
 from attsvm_lib.scene.function import SceneFunction
 from attsvm_lib.scene.parameters import Parameter
 from attsvm_lib.scene.styles import STYLES
@@ -64,7 +65,7 @@ class Explorable(anywidget.AnyWidget):
             )
         encoded = encode(scene, budget=budget, progress=progress)
         declaration = spec(scene, encoded)
-        self._scene, self._size = scene, encoded.size
+        self._scene, self._encoded = scene, encoded
         self._esm, self._css = viewer(), stylesheet()
         super().__init__(_spec=declaration | {"styles": styles_used(declaration)}, _data=encoded.data)
         self.add_traits(**{n: _Value(p, arguments[n]).tag(sync=True) for n, p in scene.parameters.items()})
@@ -86,9 +87,14 @@ class Explorable(anywidget.AnyWidget):
         return self._scene
 
     @property
+    def ranges(self) -> Ranges:
+        """The ranges of its axes and color scales, over the whole grid."""
+        return self._encoded.ranges
+
+    @property
     def size(self) -> int:
         """Characters of base64 its numbers take in a page."""
-        return self._size
+        return self._encoded.size
 
     def _answer(self, _: Any, content: Any, __: Any) -> None:
         reply = live.answer(self._scene, content)
