@@ -1,4 +1,4 @@
-"""The picture of a page that the README shows: `python tools/screenshot.py book/token_selection.html`, after `make book`.
+"""The picture of a page that the README shows: `python tools/screenshot.py [page]`, after `make book`.
 
 Opens the built page in Chromium at 1280 x 900 pixels, waits until formulas and widgets stand, and writes
 `_assets/screenshot.png`. A second argument names an element to scroll to (a CSS selector).
