@@ -23,6 +23,7 @@ __all__ = [
     "RankStatistics",
     "default_size",
     "feasible_sequences",
+    "half_feasible",
     "rank_statistics",
     "separability",
     "separability_threshold",
@@ -148,10 +149,17 @@ def separability_threshold(T, d, *, draws=100, seed=0):
     """
     T, d = integer("T", T, 2), integer("d", d, 1)
     most = int(np.ceil(4 * d**2 / np.log(T)))
-    reached = feasible_sequences(T, d, most=most, draws=draws, seed=seed)
-    share = (reached >= np.arange(most + 1)[:, None]).mean(1)
+    return half_feasible(feasible_sequences(T, d, most=most, draws=draws, seed=seed), most=most)
+
+
+def half_feasible(reached, *, most):
+    """Number of sequences n* at which half of the problems are feasible, from what `feasible_sequences` returned.
+
+    Linear interpolation between whole n. ArithmeticError when more than half bear all `most` sequences.
+    """
+    share = (np.asarray(reached) >= np.arange(most + 1)[:, None]).mean(1)
     if share[-1] > 0.5:
-        raise ArithmeticError(f"more than half of the problems are feasible at n = {most} (T={T}, d={d})")
+        raise ArithmeticError(f"more than half of the problems are feasible with {most} sequences, the most tried")
     n = int(np.argmax(share <= 0.5))
     return float(n - (0.5 - share[n]) / (share[n - 1] - share[n]))
 

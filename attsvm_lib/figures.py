@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["book_style", "draw"]
+__all__ = ["book_style", "draw", "separability_curves"]
 
 POINTS = 0.72  # typographic points for a CSS pixel, a little less than 3/4: print is read more closely
 MARKERS = {
@@ -247,3 +247,30 @@ def _legend(figure: Figure, picture: Scene) -> None:
         )
     if handles:
         figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
+
+
+def separability_curves(reached: dict[tuple[int, int], np.ndarray], law: float = 0.8) -> Figure:
+    """Shares of feasible problems: against n for the largest d, and for all sizes against n ln T / d^2.
+
+    reached: (T, d) -> what `attsvm_lib.experiments.feasible_sequences` returned for that size. law: the
+    constant of d* = sqrt(law n ln T), drawn at 1 / law on the right. At most four different T.
+    """
+    import matplotlib.pyplot as plt
+
+    tokens, largest = sorted({T for T, _ in reached}), max(d for _, d in reached)
+    styles = dict(zip(tokens, ("series-1", "series-2", "series-3", "series-4"), strict=False))
+    with book_style():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(7.0, 3.0), sharey=True)
+        for (T, d), counts in sorted(reached.items()):
+            n = np.arange(counts.max() + 2)
+            share = (counts >= n[:, None]).mean(1)
+            look = _line(STYLES[styles[T]])
+            right.plot(n * np.log(T) / d**2, share, **look | {"alpha": 1.0 if d == largest else 0.45})
+            if d == largest:
+                left.plot(n, share, label=f"T = {T}", **look)
+        left.axvline(largest, label=f"n = d = {largest}", **_line(STYLES["boundary"]))
+        right.axvline(1 / law, label=f"d² = {law} n ln T", **_line(STYLES["svm"]))
+        left.set(xlabel=f"sequences n (d = {largest})", ylabel="feasible share")
+        right.set(xlabel="n ln T / d²")
+        figure.legend(loc="outside lower center", ncols=6)
+    return figure

@@ -7,6 +7,7 @@ from attsvm_lib import TokenData, att_svm, cache, separable
 from attsvm_lib.experiments import (
     default_size,
     feasible_sequences,
+    half_feasible,
     random_problem,
     rank_statistics,
     separability,
@@ -46,6 +47,14 @@ def test_feasible_sequences_agree_with_independent_problems():
     share = (feasible_sequences(6, 3, most=12, draws=200) >= 8).mean()
     # two estimates of one probability from 200 problems each: 3.3 standard errors
     assert share == pytest.approx(separability(8, 6, 3, draws=200), abs=0.16)
+
+
+def test_half_feasible_interpolates_the_share():
+    # shares 1, 1, 3/4, 1/4 at n = 0..3: one half is crossed midway between 2 and 3
+    assert half_feasible([1, 2, 2, 3], most=3) == 2.5
+    assert half_feasible([0, 0, 0, 1], most=1) == pytest.approx(2 / 3)
+    with pytest.raises(ArithmeticError, match="with 3 sequences, the most tried"):
+        half_feasible([3, 3, 1], most=3)
 
 
 def test_threshold_for_two_tokens_is_covers_twice_the_dimension():

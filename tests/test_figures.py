@@ -6,7 +6,7 @@ import pytest
 import scenes_for_tests as examples
 
 from attsvm_lib import scenes
-from attsvm_lib.figures import book_style, draw
+from attsvm_lib.figures import book_style, draw, separability_curves
 
 
 @pytest.fixture(autouse=True)
@@ -62,3 +62,13 @@ def test_the_style_leaves_the_readers_settings_alone():
     with book_style():
         assert matplotlib.rcParams["legend.frameon"] is False
     assert dict(matplotlib.rcParams) == before
+
+
+def test_separability_curves_hold_the_shares():
+    figure = separability_curves({(3, 2): np.array([1, 2, 2, 4]), (6, 2): np.array([1, 1, 2, 3])})
+    left, right = figure.axes
+    curve = left.lines[0]
+    assert curve.get_label() == "T = 3"
+    np.testing.assert_allclose(curve.get_xydata().T, [range(6), [1, 1, 0.75, 0.25, 0.25, 0]])
+    np.testing.assert_allclose(right.lines[0].get_xdata(), np.arange(6) * np.log(3) / 4)
+    assert right.lines[-1].get_xdata()[0] == 1 / 0.8
