@@ -11,7 +11,9 @@
       this.heard = new Map();
       for (const { path, data } of buffers) this.state[path[0]] = bytes(data);
     }
-    get(key) { return this.state[key]; }
+    get(key) {
+      return this.state[key];
+    }
     set(key, value) {
       const changes = typeof key === "string" ? { [key]: value } : key;
       for (const [k, v] of Object.entries(changes)) {
@@ -21,9 +23,15 @@
       }
       this.tell("change");
     }
-    tell(name, value) { for (const f of [...(this.heard.get(name) ?? [])]) f(this, value); }
-    on(name, f) { this.heard.set(name, [...(this.heard.get(name) ?? []), f]); }
-    off(name, f) { this.heard.set(name, f ? (this.heard.get(name) ?? []).filter((g) => g !== f) : []); }
+    tell(name, value) {
+      for (const f of [...(this.heard.get(name) ?? [])]) f(this, value);
+    }
+    on(name, f) {
+      this.heard.set(name, [...(this.heard.get(name) ?? []), f]);
+    }
+    off(name, f) {
+      this.heard.set(name, f ? (this.heard.get(name) ?? []).filter((g) => g !== f) : []);
+    }
     save_changes() {}
     send() {}
   }
@@ -54,9 +62,13 @@
   }
 
   function start() {
-    const states = {}, models = {}, kind = (name) => `script[type="application/vnd.jupyter.widget-${name}+json"]`;
-    for (const s of document.querySelectorAll(kind("state"))) Object.assign(states, JSON.parse(s.textContent).state);
-    for (const s of document.querySelectorAll(kind("view"))) show(s, models, states).catch((e) => console.error(e));
+    const states = {},
+      models = {},
+      kind = (name) => `script[type="application/vnd.jupyter.widget-${name}+json"]`;
+    for (const s of document.querySelectorAll(kind("state")))
+      Object.assign(states, JSON.parse(s.textContent).state);
+    for (const s of document.querySelectorAll(kind("view")))
+      show(s, models, states).catch((e) => console.error(e));
   }
 
   if (document.readyState === "loading") document.addEventListener("readystatechange", start, { once: true });

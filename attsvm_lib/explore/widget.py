@@ -102,12 +102,18 @@ class Explorable(anywidget.AnyWidget):
             self.send(*reply)
 
 
+# A JavaScript string, template or regular expression (kept as it is), or a sign whose surrounding spaces
+# mean nothing.
+_SPACED = re.compile(r"""("(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`|/\\W/g)|[ ]*([=?:,;{}()\[\]<>|&*])[ ]*""")
+
+
 @functools.cache
 def viewer() -> str:
-    """The viewer's source without its comment lines and indentation, since each widget's state repeats it."""
+    """The viewer's source without comment lines and needless spaces, since each widget's state repeats it."""
     source = resources.files(__package__).joinpath("viewer.js").read_text(encoding="utf-8")
     lines = (line.strip() for line in source.splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
+    code = "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
+    return _SPACED.sub(lambda m: m[1] or m[2], code)
 
 
 @functools.cache
