@@ -1,12 +1,10 @@
 """The explorables of the built book, where readers meet them: alive, exact, and driven by the keyboard."""
 
-import pytest
 from driving import READY, Explorable, compare, drive, whole_grid
 
 from attsvm_lib import scenes
 
 
-@pytest.mark.site
 def test_each_explorable_of_a_page_draws_the_librarys_numbers(chromium, site_url, page):
     context = chromium.new_context(viewport={"width": 1280, "height": 1000})
     tab = context.new_page()
