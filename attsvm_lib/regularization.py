@@ -43,9 +43,9 @@ class Path:
     residual : array, shape (r,)
         Optimality residual: sine of the angle between the weights and minus the gradient of the risk, 0 at a
         stationary point of the constrained problem.
-    ends : array, shape (r, 1 + starts)
-        log(L - L_*) reached from each start, the SVM direction first; `log_excess` is the least. Ends that
-        differ show that the problem is not convex.
+    ends : array, shape (r, 2 + starts)
+        log(L - L_*) reached from each start: the SVM direction, the continuation of the path from smaller
+        radii, random ones; `log_excess` is the least. Ends that differ show that the problem is not convex.
     solution : Solution
         Att-SVM of the optimal tokens, in the Frobenius norm (W) or the nuclear norm ((K, Q)).
     """
@@ -87,14 +87,15 @@ def regularization_path(data, head, radii, *, rng, parameterization="W", width=N
         One data set (no batch axes).
     head : LinearHead
     radii : array_like, shape (r,)
-        Positive radii R: ||W||_F <= R, or ||K||_F^2 + ||Q||_F^2 <= 2 R.
+        Positive, increasing radii R: ||W||_F <= R, or ||K||_F^2 + ||Q||_F^2 <= 2 R.
     rng : numpy.random.Generator
         For the random starts.
     parameterization : {"W", "KQ"}
     width : int, optional
         Columns m of K and Q, by default d.
     starts : int
-        Random starts at each radius, beside the SVM direction.
+        Random starts at each radius, beside the SVM direction and the continuation of the path from smaller
+        radii.
 
     Returns
     -------
@@ -113,12 +114,12 @@ def regularization_path(data, head, radii, *, rng, parameterization="W", width=N
 
     Notes
     -----
-    L-BFGS on the scaled weights. Source: arXiv 2308.16898, section 3, Theorem 2.
+    L-BFGS on the scaled weights, from each start. Source: arXiv 2308.16898, section 3, Theorem 2.
     """
     choice("parameterization", parameterization, tuple(NORMS))
     radii = real_array("radii", radii, (None,), axes="(r,)")
-    if (radii <= 0).any():
-        raise ValueError(f"radii must be positive, got {radii.min():g}")
+    if radii[0] <= 0 or (np.diff(radii) <= 0).any():
+        raise ValueError(f"radii must be positive and increasing, got {radii.tolist()}")
     starts = integer("starts", starts, 0)
     generator("rng", rng)
     width = integer("width", data.d if width is None else width, 1)
@@ -126,14 +127,17 @@ def regularization_path(data, head, radii, *, rng, parameterization="W", width=N
     # one stack of matrices: W alone, or K and Q
     shape = (1, data.d, data.d) if parameterization == "W" else (2, data.d, width)
     weights, ends, residual = [], [], []
+    follow, reached = rng.standard_normal(shape), solution.objective
     for R in radii:
-        first = _svm_start(solution, shape, rng)
-        candidates = [first, *(rng.standard_normal(shape) for _ in range(starts))]
-        found = [_minimize(data, head, R, V) for V in candidates]
+        follow = _continue(data, head, follow, reached, R, solution.margin)
+        random = [rng.standard_normal(shape) for _ in range(starts)]
+        candidates = [_svm_start(solution, shape, rng), _shaken(follow, rng), *random]
+        found = [_minimize(data, head, R, V, solution.margin) for V in candidates]
         ends.append([f for _, f, _ in found])
         best = found[int(np.argmin(ends[-1]))]
         weights.append(best[0])
         residual.append(best[2])
+        follow, reached = best[0], 10 * R
     weights, ends = np.stack(weights), np.array(ends)
     K, Q = (None, None) if parameterization == "W" else (weights[:, 0], weights[:, 1])
     W = np.stack([_product(w) for w in weights])
@@ -211,23 +215,43 @@ def _svm_start(solution, shape, rng):
     if shape[0] == 1:
         return solution.W[None]
     U, s, Vt = np.linalg.svd(solution.W)
-    rank, width = min(solution.rank, shape[-1]), shape[-1]
-    V = 1e-3 * np.sqrt(s[0] / width) * rng.standard_normal(shape)
-    V[0, :, :rank] += U[:, :rank] * np.sqrt(s[:rank])
-    V[1, :, :rank] += Vt[:rank].T * np.sqrt(s[:rank])
+    rank = min(solution.rank, shape[-1])
+    V = np.zeros(shape)
+    V[0, :, :rank] = U[:, :rank] * np.sqrt(s[:rank])
+    V[1, :, :rank] = Vt[:rank].T * np.sqrt(s[:rank])
+    return _shaken(V, rng)
+
+
+def _continue(data, head, V, reached, R, margin):
+    """Follow the path in steps of a factor 10 from radius `reached` to below R.
+
+    At a large radius the softmax is one-hot at a random point, and the risk flat; at ||W_mm|| it is neither.
+    """
+    while reached < R:
+        V = _minimize(data, head, reached, V, margin)[0]
+        reached *= 10
     return V
+
+
+def _shaken(V, rng):
+    """V with a small random part, so that a factor with a zero column can leave that saddle."""
+    return V + 1e-3 * np.sqrt((V * V).mean()) * rng.standard_normal(V.shape)
 
 
 def _product(weights):
     return weights[0] if len(weights) == 1 else weights[0] @ weights[1].T
 
 
-def _minimize(data, head, R, start):
-    """Minimize log(L - L_*) over the sphere from one start; return weights, value and residual."""
+def _minimize(data, head, R, start, margin):
+    """Minimize log(L - L_*) over the sphere from one start; return weights, value and residual.
+
+    log(L - L_*) falls like -R margin: divided by that, it has the same slopes at every radius and in every unit.
+    """
     from scipy.optimize import minimize
 
     shape = start.shape
     radius = R if shape[0] == 1 else np.sqrt(2 * R)
+    fall = R * margin
 
     def on_sphere(flat):
         size = np.linalg.norm(flat)
@@ -235,15 +259,15 @@ def _minimize(data, head, R, start):
         value, G = log_excess_gradient(data, head, _product(radius * unit))
         slope = G[None] if shape[0] == 1 else np.stack([G @ unit[1], G.T @ unit[0]]) * radius
         tangent = slope - (slope * unit).sum() * unit
-        return value / R, (radius / R / size) * tangent.ravel(), unit, slope, tangent
+        return value / fall, (radius / fall / size) * tangent.ravel(), unit, slope, tangent
 
-    tight = {"maxiter": 20000, "maxfun": 40000, "ftol": 0.0, "gtol": 1e-14, "maxcor": 30}
+    tight = {"maxiter": 20000, "maxfun": 40000, "ftol": 2.3e-16, "gtol": 1e-10, "maxcor": 30}
     flat = (start / np.linalg.norm(start)).ravel()
     end = minimize(lambda x: on_sphere(x)[:2], flat, jac=True, method="L-BFGS-B", options=tight)
     value, _, unit, slope, tangent = on_sphere(end.x)
     size = np.linalg.norm(slope)
     residual = np.linalg.norm(tangent) / size if size > 0 and (slope * unit).sum() < 0 else 1.0
-    return radius * unit, float(value * R), float(residual)
+    return radius * unit, float(value * fall), float(residual)
 
 
 def _frobenius_offset(solution, D, Z, target):
