@@ -16,7 +16,10 @@ __all__ = ["STEPS", "TOKENS", "turn_the_head"]
 TOKENS = np.array([[1.0, 0.25], [0.35, 1.0], [-0.75, 0.7], [-0.6, -0.85], [0.6, -0.75]])
 TOKENS.flags.writeable = False
 QUERY = np.array([1.0, 0.0])
-STEPS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63, 80, 100, 126, 160, 200, 250, 320, 400, 500, 630, 800, 1000)  # fmt: skip
+STEPS = (
+    *(0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63, 80),
+    *(100, 126, 160, 200, 250, 320, 400, 500, 630, 800, 1000),
+)
 NAMES = ("1", "2", "3", "4", "5")
 
 
@@ -29,7 +32,8 @@ NAMES = ("1", "2", "3", "4", "5")
     caption=(
         "Left: five tokens in the plane, the head v that scores them, the direction W z reached by gradient descent "
         "and the max-margin direction of the support vector machine. Right: the attention each token receives. "
-        "Whatever the head, training ends with all attention on the token of the best score, along the SVM direction."
+        "Training starts from zero weights, which have no direction, with uniform attention. Whatever the head, it ends "
+        "with all attention on the token of the best score, along the SVM direction."
     ),
     parameters={
         "angle": Slider("angle of the head v", np.arange(0.0, 360.0, 5.0), start=70.0, format=".0f", unit="°"),
@@ -77,7 +81,6 @@ def turn_the_head(angle):
             "norm": Readout(norms, "norm of W", ".2f"),
             "share": Readout(share.max(-1), "largest attention", ".4f"),
         },
-        message="At step 0 the weights are zero: they have no direction, and attention is uniform.",
     )
 
 
