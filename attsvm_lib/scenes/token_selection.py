@@ -72,8 +72,8 @@ def train_plane(data, model):
     ),
     caption=(
         "Left: two sequences of three tokens in the plane (sequence 1 filled, sequence 2 hollow; the optimal token of "
-        "each is a star, the queries are diamonds on the unit circle). Black arrows point along W_mm z_i, or W*_mm z_i "
-        "for (K, Q). A colored path shows the direction of W(k) z_i during training; its distance from the center is "
+        "each is a star, the queries are diamonds on the unit circle). Black arrows point along Wₘₘ zᵢ, or W*ₘₘ zᵢ "
+        "for (K, Q). A colored path shows the direction of W(k) zᵢ during training; its distance from the center is "
         "the logarithm of the step. Beyond the dashed line the dragged token is the optimal one. Right: the "
         "attention that each star gets, and the correlation of the trained W with the solution, against the step."
     ),
@@ -143,11 +143,11 @@ def _tokens(data, alpha):
                                 label="equal scores"),
     }  # fmt: skip
     for i, name in enumerate(("1", "2")):
-        marks[f"selected {name}"] = Points(
-            stars[:, i], style=f"selected-{name}", label=f"optimal token, sequence {name}"
-        )
-        marks[f"tokens {name}"] = Points(others[:, i], style=f"token-{name}", label=f"other tokens, sequence {name}")
-        marks[f"query {name}"] = Points(QUERIES[None, i : i + 1], style=f"query-{name}", label=f"query z{'₁₂'[i]}")
+        label = "star: optimal token" if name == "1" else ""
+        marks[f"selected {name}"] = Points(stars[:, i], style=f"selected-{name}", label=label)
+        marks[f"tokens {name}"] = Points(others[:, i], style=f"token-{name}", label=f"sequence {name}")
+        label = "queries z₁, z₂" if name == "1" else ""
+        marks[f"query {name}"] = Points(QUERIES[None, i : i + 1], style=f"query-{name}", label=label)
     return marks
 
 
@@ -163,17 +163,17 @@ def _directions(W_mm, run, model):
     trained_W = model == "W"
     origin = np.zeros((1, 2, 2))
     return {
-        "W_mm": Arrows(origin, arrows if trained_W else absent_arrows, style="svm", label="W_mm z_i (Frobenius)"),
-        "W*_mm": Arrows(origin, absent_arrows if trained_W else arrows, style="nuclear", label="W*_mm z_i (nuclear)"),
-        "path W": Path(paths if trained_W else absent_paths, style="W", label="W(k) z_i, training W"),
-        "path KQ": Path(absent_paths if trained_W else paths, style="KQ", label="W(k) z_i, training (K, Q)"),
+        "W_mm": Arrows(origin, arrows if trained_W else absent_arrows, style="svm", label="Wₘₘ zᵢ (Frobenius)"),
+        "W*_mm": Arrows(origin, absent_arrows if trained_W else arrows, style="nuclear", label="W*ₘₘ zᵢ (nuclear)"),
+        "path W": Path(paths if trained_W else absent_paths, style="W", label="W(k) zᵢ, training W"),
+        "path KQ": Path(absent_paths if trained_W else paths, style="KQ", label="W(k) zᵢ, training (K, Q)"),
     }
 
 
 def _training(run, alpha, seen):
     attention = np.take_along_axis(run.probabilities, alpha[None, ..., None], -1)[..., 0]
-    curves = {"attention 1": (attention[..., 0].T, "selected-1", "attention on the star, sequence 1"),
-              "attention 2": (attention[..., 1].T, "selected-2", "attention on the star, sequence 2"),
+    curves = {"attention 1": (attention[..., 0].T, "selected-1", "attention on the stars"),
+              "attention 2": (attention[..., 1].T, "selected-2", ""),
               "correlation": (seen, "reference", "correlation with the solution")}  # fmt: skip
     steps = np.broadcast_to(STEPS.astype(float), attention.shape[1::-1])
     return {
@@ -187,10 +187,10 @@ def _readouts(solutions, seen):
     support = [np.nan if s is None else s.support.sum() for s in solutions]
     moves = ["–" if s is None else "yes" if _supports(s) else "no" for s in solutions]
     return {
-        "margin": Readout(1 / size, "margin 1/‖W_mm‖", ".3f"),
-        "norm": Readout(size, "norm ‖W_mm‖", ".3f"),
+        "margin": Readout(1 / size, "margin 1/‖Wₘₘ‖", ".3f"),
+        "norm": Readout(size, "norm ‖Wₘₘ‖", ".3f"),
         "support": Readout(np.array(support, dtype=float), "support tokens", ".0f"),
-        "matters": Readout(np.array(moves), "is the dragged token one, or the star?"),
+        "matters": Readout(np.array(moves), "dragged token matters"),
         "correlation": Readout(seen, "correlation of W(k)", ".3f"),
     }
 
@@ -215,12 +215,12 @@ LAW = 0.8  # d* ~ sqrt(0.8 n ln T), measured in the chapter
     instruction="Pick cells along one column, upward, until the problem breaks. Then choose more tokens.",
     caption=(
         "Left: share of 30 random problems that are feasible, against the dimension d and the number n of sequences; "
-        "the dashed curve is the law n = d² / (0.8 ln T), the crosses mark n = d. Right: one problem of the picked "
+        "the curve is the law n = d² / (0.8 ln T), the crosses mark n = d. Right: one problem of the picked "
         "size. Filled bars: the share of each sequence in the multipliers of the solution. Hollow bars: "
         "the Farkas vector, which proves that no W exists."
     ),
     parameters={
-        "cell": Pick("size (n, d)", "share", (MOST, len(DIMENSIONS)), start=(7, 2)),
+        "cell": Pick("cell", "share", (MOST, len(DIMENSIONS)), start=(7, 2)),
         "tokens": Choice("tokens T", ("3", "6", "12"), start="6"),
     },
     panels={
