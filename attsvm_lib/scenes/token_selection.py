@@ -215,8 +215,8 @@ LAW = 0.8  # d* ~ sqrt(0.8 n ln T), measured in the chapter
     instruction="Pick cells along one column, upward, until the problem breaks. Then choose more tokens.",
     caption=(
         "Left: share of 30 random problems that are feasible, against the dimension d and the number n of sequences; "
-        "the curve is the law n = d² / (0.8 ln T), the crosses mark n = d. Right: one problem of the picked "
-        "size. Filled bars: the share of each sequence in the multipliers of the solution. Hollow bars: "
+        "the curve is the law n = d² / (0.8 ln T), the crosses mark n = d. Right: a problem of the picked "
+        "size, of median strength. Filled bars: the share of each sequence in the multipliers of the solution. Hollow bars: "
         "the Farkas vector, which proves that no W exists."
     ),
     parameters={
@@ -238,7 +238,7 @@ def separability_map(cell, tokens):
     """Share of feasible problems for each (n, d), and the certificate of one problem of the picked size.
 
     A problem of n sequences consists of the first n of a random problem of 24: once it is infeasible, its Farkas
-    vector stays a proof when sequences are added. Unit tokens and queries, tokens selected at random.
+    vector stays a proof when sequences are added. Shown is the problem that bears the median number of sequences. Unit tokens and queries, tokens selected at random.
     Source: arXiv 2308.16898, section 2 (separability); the experiment is ours.
     """
     T = int(tokens)
@@ -275,9 +275,11 @@ def _reached(T, d):
 
 @functools.cache
 def _certificate(T, d, n):
-    """(multipliers, Farkas vector, margin) of the first n sequences of problem 0; what does not exist is NaN."""
-    data, alpha = random_problem(MOST, T, d, seed=0, selection="random")
-    n = min(n, int(_reached(T, d)[0]) + 1)
+    """(multipliers, Farkas vector, margin) of n sequences of the median problem; what does not exist is NaN."""
+    reached = _reached(T, d)
+    median = int(np.argsort(reached, kind="stable")[DRAWS // 2])
+    data, alpha = random_problem(MOST, T, d, seed=0, index=median, selection="random")
+    n = min(n, int(reached[median]) + 1)
     first = TokenData(data.X[:n], data.Z[:n], data.Y[:n])
     try:
         solution = att_svm(first, alpha[:n])
