@@ -216,8 +216,8 @@ LAW = 0.8  # d* ~ sqrt(0.8 n ln T), measured in the chapter
     caption=(
         "Left: share of 30 random problems that are feasible, against the dimension d and the number n of sequences; "
         "the curve is the law n = d² / (0.8 ln T), the crosses mark n = d. Right: a problem of the picked "
-        "size, of median strength. Filled bars: the share of each sequence in the multipliers of the solution. Hollow bars: "
-        "the Farkas vector, which proves that no W exists."
+        "size, of median strength. Filled bars: the share of each sequence in the multipliers of the solution. "
+        "Hollow bars: the Farkas vector, which proves that no W exists."
     ),
     parameters={
         "cell": Pick("cell", "share", (MOST, len(DIMENSIONS)), start=(7, 2)),
@@ -238,7 +238,8 @@ def separability_map(cell, tokens):
     """Share of feasible problems for each (n, d), and the certificate of one problem of the picked size.
 
     A problem of n sequences consists of the first n of a random problem of 24: once it is infeasible, its Farkas
-    vector stays a proof when sequences are added. Shown is the problem that bears the median number of sequences. Unit tokens and queries, tokens selected at random.
+    vector stays a proof when sequences are added. Shown is the problem that bears the median number of sequences.
+    Unit tokens and queries, tokens selected at random.
     Source: arXiv 2308.16898, section 2 (separability); the experiment is ours.
     """
     T = int(tokens)
