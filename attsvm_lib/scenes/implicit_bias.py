@@ -35,7 +35,7 @@ __all__ = ["path_problem", "path_to_the_margin", "two_rows", "two_rows_data"]
 
 # 90 degrees is left out: the nuclear solution is not unique there
 ANGLES = (*range(5, 90, 5), 89, 91, *range(95, 180, 5))
-REACH = np.array([-4.0, 4.0])
+BOX = ((-1.6, 1.6), (-1.3, 1.6))
 SIZE = {"n": 4, "T": 5, "d": 6}
 WIDTHS = (1, 2, 6)
 RADII = np.geomspace(3, 3e4, 13)
@@ -68,7 +68,7 @@ def two_rows_data(angle):
         "angle": Slider("angle between the queries", ANGLES, start=60, format=".0f", unit="°"),
     },
     panels={
-        "rows": Panel("rows of W", xlabel="w₁", ylabel="w₂", xlim=(-1.6, 1.6), ylim=(-1.3, 1.6), equal=True),
+        "rows": Panel("rows of W", xlabel="w₁", ylabel="w₂", xlim=BOX[0], ylim=BOX[1], equal=True),
         "values": Panel(
             "singular values", xlabel="index", ylabel="singular value",
             xlim=(0.5, 2.5), ylim=(0, 2.2), xticks={1: "1", 2: "2"},
@@ -91,7 +91,7 @@ def two_rows(angle):
     at = [np.array([1.0, 2.0]) + shift for shift in (-0.12, 0.12)]
     tips = [np.stack([x, y], axis=-1) for x, y in zip(at, values, strict=True)]
     feet = [tip * [1, 0] for tip in tips]
-    z1, z2 = (z + REACH[:, None] * [-z[1], z[0]] for z in data.Z)
+    z1, z2 = (_constraint_line(z) for z in data.Z)
     zero = np.zeros((2, 2))
     return Scene(
         marks={
@@ -115,6 +115,14 @@ def two_rows(angle):
         },
         message="At 90° the nuclear solution is not unique; this is one of them." if abs(angle - 90) < 1e-9 else None,
     )
+
+
+def _constraint_line(z):
+    """Both ends of the line {w: w^T z = 1} inside the panel, for a unit query z."""
+    along = np.array([-z[1], z[0]])
+    with np.errstate(divide="ignore"):
+        at = np.sort((np.array(BOX).T - z) / along, axis=0)  # where it crosses the box, axis by axis
+    return z + np.array([[at[0].max()], [at[1].min()]]) * along
 
 
 def path_problem(attention, seed=15):
@@ -146,7 +154,7 @@ def _shares(W):
 @scene(
     title="Two paths, two margins",
     instruction=(
-        "Play: the radius grows. When do the curves meet the lines predicted from the SVM alone? "
+        "Go back to small R and play. When do the curves meet the lines predicted from the SVM alone? "
         "Then give K and Q a single column."
     ),
     caption=(
@@ -168,7 +176,7 @@ def _shares(W):
             xlim=(0.4, SIZE["d"] + 0.6), ylim=(0, 1.05), xticks={k: f"{k}" for k in range(1, SIZE["d"] + 1)},
         ),
     },
-    time=Time("radius R", RADII, start=0, format=".3g"),
+    time=Time("radius R", RADII, format=".3g"),
 )
 def path_to_the_margin(attention, columns):
     r"""Distance ||W_R / R - W_mm / ||W_mm|| ||_F along the regularization path, for W and for (K, Q).
