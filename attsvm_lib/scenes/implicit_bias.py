@@ -199,7 +199,7 @@ def path_to_the_margin(attention, columns):
             f"limit {name}": Points(ends, style=limit, panel="values"),
         }
         readouts |= {
-            f"distance {name}": Readout(path.distance, f"distance, {words}", ".4f"),
+            f"distance {name}": Readout(path.distance, f"distance, {words}", ".1e"),
             f"lost {name}": Readout(1 - path.correlation, f"1 − corr, {words}", ".1e"),
         }
     return Scene(marks, readouts)
