@@ -105,6 +105,12 @@ def notebook(folder, name, text):
     (folder / f"{name}.ipynb").write_text(json.dumps({"cells": [{"cell_type": "markdown"}, cell]}))
 
 
+def test_links_are_lower_case_as_the_anchors_of_built_pages_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(claims, "CHAPTERS", {"chapter": (a_claim(id="path-KQ"),)})
+    notebook(tmp_path, "chapter", "[path-KQ] reproduced: distance 0.05 (required <= 0.1)\n")
+    assert '<a href="chapter.html#claim-path-kq">' in table(tmp_path).data
+
+
 def test_the_page_shows_what_the_chapter_printed_and_escapes_it(tmp_path, monkeypatch):
     monkeypatch.setattr(claims, "CHAPTERS", {"chapter": (a_claim(statement="a < b"),)})
     notebook(tmp_path, "chapter", "other output\n[toy] reproduced: distance 0.05 (required <= 0.1)\n")

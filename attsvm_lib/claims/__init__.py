@@ -118,8 +118,9 @@ def _card(claim, chapter, line):
     }
     rows = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in fields.items() if text)
     mark = {"reproduced": "✓", "in kind only": "≈", "not reproduced": "✗", "not tried": "–"}[claim.verdict]
+    cell = f"{chapter}.html#claim-{claim.id.lower()}"  # Sphinx writes anchors in lower case
     return (
         f'<section class="claim" id="{claim.id}"><p class="claim-head"><code>{claim.id}</code> '
-        f'<strong>{mark} {claim.verdict}</strong> <a href="{chapter}.html#claim-{claim.id}">see it measured</a></p>'
+        f'<strong>{mark} {claim.verdict}</strong> <a href="{cell}">see it measured</a></p>'
         f"<p>{html.escape(claim.statement)}</p><dl>{rows}</dl></section>"
     )
