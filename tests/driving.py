@@ -22,7 +22,9 @@ from attsvm_lib.scene.coordinates import Ranges, coordinates
 
 WAYS = ("keyboard", "mouse", "touch")
 TOLERANCE = 1e-4  # of the axis range
-READY = "() => document.querySelectorAll('.ex-root').length >= {0} && !document.querySelector('.ex-root[data-ready=false]')"
+READY = (
+    "() => document.querySelectorAll('.ex-root').length >= {0} && !document.querySelector('.ex-root[data-ready=false]')"
+)
 
 DRAWN = """root => {
   const numbers = (d) => (d.match(/-?[0-9.]+(?:e-?[0-9]+)?/g) || []).map(Number);
@@ -90,7 +92,15 @@ def compare(explorable: Explorable, ranges: Ranges) -> dict[str, Any]:
             now = array.ravel() if kind == "Path" else array[min(frame, len(array) - 1)]
             got = np.array(state["marks"][name][channel], dtype=float)
             np.testing.assert_allclose(got, now, rtol=0, atol=TOLERANCE * (high - low), err_msg=f"{name} {channel}")
-        _compare_picture(kind, scene, mark, placed, frame, drawn["marks"][name], ranges.color(name, mark) if kind == "Heatmap" else None)
+        _compare_picture(
+            kind,
+            scene,
+            mark,
+            placed,
+            frame,
+            drawn["marks"][name],
+            ranges.color(name, mark) if kind == "Heatmap" else None,
+        )
     return state
 
 
@@ -238,8 +248,15 @@ def _grid(explorable, name):
 def keys_on_slider(e, name):
     grid, box = _grid(e, name), e.control(name)
     box.focus()
-    for key, want in [("Home", grid[0]), ("ArrowRight", grid[1]), ("ArrowUp", grid[min(2, len(grid) - 1)]), ("ArrowLeft", grid[1] if len(grid) > 2 else grid[0]),
-                      ("End", grid[-1]), ("ArrowDown", grid[-2]), ("PageUp", grid[-1])]:
+    for key, want in [
+        ("Home", grid[0]),
+        ("ArrowRight", grid[1]),
+        ("ArrowUp", grid[min(2, len(grid) - 1)]),
+        ("ArrowLeft", grid[1] if len(grid) > 2 else grid[0]),
+        ("End", grid[-1]),
+        ("ArrowDown", grid[-2]),
+        ("PageUp", grid[-1]),
+    ]:
         e.page.keyboard.press(key)
         assert e.value(name) == want, (name, key)
         yield
@@ -275,7 +292,15 @@ def keys_on_toggle(e, name):
 def keys_on_drag(e, name):
     p, box = e.scene.parameters[name], e.control(name)
     box.focus()
-    for key, axis in [("ArrowRight", 0), ("ArrowUp", 1), ("ArrowLeft", 0), ("ArrowDown", 1), ("Shift+ArrowRight", 0), ("PageDown", 1), ("Home", None)]:
+    for key, axis in [
+        ("ArrowRight", 0),
+        ("ArrowUp", 1),
+        ("ArrowLeft", 0),
+        ("ArrowDown", 1),
+        ("Shift+ArrowRight", 0),
+        ("PageDown", 1),
+        ("Home", None),
+    ]:
         before = e.value(name)
         e.page.keyboard.press(key)
         after = e.value(name)
@@ -384,8 +409,10 @@ def pointing(finger):
         frame = svg.bounding_box()
 
         def at(value):
-            return (frame["x"] + left + (value[0] - x0) / (x1 - x0) * (right - left),
-                    frame["y"] + bottom + (value[1] - y0) / (y1 - y0) * (top - bottom))
+            return (
+                frame["x"] + left + (value[0] - x0) / (x1 - x0) * (right - left),
+                frame["y"] + bottom + (value[1] - y0) / (y1 - y0) * (top - bottom),
+            )
 
         targets = [(p.x[0], p.y[0]), (p.x[-1], p.y[len(p.y) // 2]), (p.x[len(p.x) // 3], p.y[-1])]
         steps = pointer.drag((x, y), *map(at, targets))
@@ -408,8 +435,10 @@ def pointing(finger):
         a, b, c, d = mark.extent
         for i, j in [(0, 0), (p.shape[0] - 1, p.shape[1] - 1), (p.shape[0] // 2, 0), (0, p.shape[1] // 2)]:
             u, v = a + (b - a) * (j + 0.5) / p.shape[1], c + (d - c) * (i + 0.5) / p.shape[0]
-            pointer.tap(frame["x"] + left + (u - x0) / (x1 - x0) * (right - left),
-                        frame["y"] + bottom + (v - y0) / (y1 - y0) * (top - bottom))
+            pointer.tap(
+                frame["x"] + left + (u - x0) / (x1 - x0) * (right - left),
+                frame["y"] + bottom + (v - y0) / (y1 - y0) * (top - bottom),
+            )
             assert e.value(name) == (i, j)
             yield
 
@@ -428,7 +457,14 @@ def keys_turn(e, panel):
         yield
 
 
-KEYS = {Slider: keys_on_slider, Choice: keys_on_choice, Toggle: keys_on_toggle, Drag: keys_on_drag, Pick: keys_on_pick, "turn": keys_turn}
+KEYS = {
+    Slider: keys_on_slider,
+    Choice: keys_on_choice,
+    Toggle: keys_on_toggle,
+    Drag: keys_on_drag,
+    Pick: keys_on_pick,
+    "turn": keys_turn,
+}
 MEANS = {"keyboard": KEYS, "mouse": pointing(False), "touch": pointing(True)}
 STEPS = {(how, kind.__name__): f for how, means in MEANS.items() for kind, f in means.items() if kind != "turn"}
 TURNS = {how: means["turn"] for how, means in MEANS.items()}
@@ -441,7 +477,8 @@ def tab_order(explorable: Explorable) -> list[str]:
     for _ in range(40):
         explorable.page.keyboard.press("Tab")
         name = explorable.root.evaluate(
-            "root => root.contains(document.activeElement) ? document.activeElement.dataset.control ?? '' : null")
+            "root => root.contains(document.activeElement) ? document.activeElement.dataset.control ?? '' : null"
+        )
         if name is None:
             break
         if name and name not in seen:

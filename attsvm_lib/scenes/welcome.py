@@ -32,8 +32,8 @@ NAMES = ("1", "2", "3", "4", "5")
     caption=(
         "Left: five tokens in the plane, the head v that scores them, the direction W z reached by gradient descent "
         "and the max-margin direction of the support vector machine. Right: the attention each token receives. "
-        "Training starts from zero weights, which have no direction, with uniform attention. Whatever the head, it ends "
-        "with all attention on the token of the best score, along the SVM direction."
+        "Training starts from zero weights, which have no direction, with uniform attention. Whatever the head, it "
+        "ends with all attention on the token of the best score, along the SVM direction."
     ),
     parameters={
         "angle": Slider("angle of the head v", np.arange(0.0, 360.0, 5.0), start=70.0, format=".0f", unit="°"),
