@@ -27,6 +27,9 @@ class TieError(ValueError):
             "choose alpha by hand, or use generic scores"
         )
 
+    def __reduce__(self):
+        return type(self), (self.tied,)
+
 
 def scores(data, v):
     """Score gamma_it = Y_i v^T x_it of each token under a linear head.

@@ -1,5 +1,6 @@
 """Att-SVM: closed forms, optimality certificates, a second solver, reference arrays, infeasible data, scale."""
 
+import pickle
 from pathlib import Path
 
 import cvxpy as cp
@@ -9,7 +10,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, nnls
 
-from attsvm_lib import InfeasibleError, TokenData, att_svm, random_data, separable, token_rows
+from attsvm_lib import (
+    ConvergenceError,
+    InfeasibleError,
+    TieError,
+    TokenData,
+    att_svm,
+    locally_optimal,
+    random_data,
+    separable,
+    token_rows,
+)
 from attsvm_lib.svm import least_distance
 
 REFERENCE = Path(__file__).parent / "reference" / "svm"
@@ -97,7 +108,8 @@ def test_solution_is_certified_or_infeasibility_is_proved(n, T, d, seed, norm, a
     assert -1e-13 < solution.gap < 1e-12
     assert rows.margins(solution.W).min() > 1 - 1e-11
     assert lam.min() >= 0
-    np.testing.assert_array_equal(solution.support, lam > 0)
+    assert (solution.support >= (lam > 0)).all()
+    np.testing.assert_array_equal(solution.support, rows.margins(solution.W) < 1 + 1e-9)
     np.testing.assert_allclose(rows.margins(solution.W)[solution.support], 1, atol=1e-9)
     assert solution.margin == pytest.approx(1 / solution.objective)
     # (Lemma 1) rank at most n
@@ -276,6 +288,65 @@ def test_one_dimension_is_infeasible_as_soon_as_signs_differ():
     with pytest.raises(InfeasibleError, match=r"sequence 0 \(tokens 1\), sequence 1 \(tokens 1\) contradict") as error:
         att_svm(data, [0, 0])
     np.testing.assert_allclose(error.value.certificate, [0.5, 0.5])
+
+
+def test_a_tight_row_without_multiplier_is_a_support_token():
+    data = TokenData([[[1, 0], [0, 0], [0, 5]]], [[1, 0]], [1])
+    solution = att_svm(data, [0])
+    assert solution.multipliers.tolist() == [1, 0]
+    assert solution.support.tolist() == [True, True]
+    assert not locally_optimal(solution, [[1, 0, 2]])
+
+
+@pytest.mark.parametrize("near", [1e-3, 1e-6, 1e-7])
+def test_nearly_contradictory_data_are_never_called_infeasible(near):
+    # feasible for each near > 0, with margin of order near; the two rows contradict each other at near = 0
+    data = TokenData([[[1, 0.0], [0, 0]], [[-1, near], [0, 0]]], [[1, 0.0], [1, 0]], [1, 1])
+    assert separable(data, [0, 0])
+    solution = att_svm(data, [0, 0])
+    assert token_rows(data, [0, 0]).margins(solution.W).min() == pytest.approx(1, abs=1e-6)
+    contradiction = TokenData([[[1, 0.0], [0, 0]], [[-1, 0], [0, 0]]], [[1, 0.0], [1, 0]], [1, 1])
+    assert not separable(contradiction, [0, 0])
+
+
+@pytest.mark.parametrize("spread", [1, 2])
+def test_sequences_of_very_different_sizes_are_solved_in_both_norms(spread):
+    for seed in range(10):
+        data, alpha = random_problem(4, 3, 4, seed, attention="self")
+        X = data.X * 10.0 ** np.random.default_rng(seed).uniform(-spread, spread, (4, 1, 1))
+        for norm in NORMS:
+            assert att_svm(TokenData(X, X[:, 0], data.Y), alpha, norm=norm).gap < 1e-6
+
+
+def test_a_near_duplicate_of_the_selected_token_is_solved_in_the_nuclear_norm():
+    X = [[[0.6, 0.7], [-0.7, 0.5], [0.6 - 1e-7, 0.7 + 1e-8]], [[0.9, -0.1], [0.1, -0.8], [-0.6, -0.4]]]
+    data = TokenData(X, [[0.8, 0.6], [-0.28, 0.96]], [1, -1])
+    assert att_svm(data, [0, 2], norm="nuclear").gap < 1e-6
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("sizes", [(1e150, 1e150), (1e-150, 1e-150), (1e-310, 1.0), (1e300, 1.0)])
+def test_sizes_beyond_double_precision_raise_or_give_the_right_direction(norm, sizes):
+    data, alpha = random_problem(3, 4, 5, 0)
+    try:
+        solution = att_svm(TokenData(sizes[0] * data.X, sizes[1] * data.Z, data.Y), alpha, norm=norm)
+    except ConvergenceError as error:
+        assert "too many orders of magnitude" in str(error)
+        return
+    np.testing.assert_allclose(solution.direction, att_svm(data, alpha, norm=norm).direction, atol=1e-6)
+
+
+def test_errors_survive_pickling():
+    data, _ = random_problem(3, 4, 6, 5)
+    X = data.X.copy()
+    X[1, 3] = X[1, 0]
+    with pytest.raises(InfeasibleError) as error:
+        att_svm(with_tokens(data, X=X), [0, 0, 0])
+    copy = pickle.loads(pickle.dumps(error.value))
+    assert (str(copy), copy.blame) == (str(error.value), error.value.blame)
+    assert pickle.loads(pickle.dumps(ConvergenceError(0.5))).gap == 0.5
+    tie = pickle.loads(pickle.dumps(TieError([((0,), [0, 1])])))
+    assert tie.tied == [((0,), [0, 1])]
 
 
 # bad input --------------------------------------------------------------------------------------------------------

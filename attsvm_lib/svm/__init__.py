@@ -10,7 +10,7 @@ import numpy as np
 
 from attsvm_lib.constraints import token_rows
 from attsvm_lib.svm import frobenius, nuclear
-from attsvm_lib.svm.least_distance import Infeasible
+from attsvm_lib.svm.least_distance import Infeasible, Undecided
 from attsvm_lib.svm.solution import (
     RANK_TOLERANCE,
     ConvergenceError,
@@ -26,6 +26,10 @@ __all__ = ["ConvergenceError", "InfeasibleError", "Solution", "att_svm", "separa
 SOLVERS = {"frobenius": frobenius.solve, "nuclear": nuclear.solve}
 REQUIRED_GAP = 1e-3
 """A larger certified gap raises `ConvergenceError`; generic data reach 1e-14, near duplicates at 1e-10 reach 1e-6."""
+
+
+TIGHT = 1e-9
+"""Margins up to 1 + TIGHT count as equality."""
 
 
 def att_svm(data, alpha, *, norm="frobenius"):
@@ -54,7 +58,8 @@ def att_svm(data, alpha, *, norm="frobenius"):
         When no W satisfies the constraints; `.certificate` is a Farkas vector and the message names the
         sequences and tokens to blame.
     ConvergenceError
-        When the certified gap stays above 1e-3 (nearly contradictory data).
+        When neither a solution (certified gap at most 1e-3) nor a Farkas vector can be certified in double
+        precision: nearly contradictory data, or sizes that span too many orders of magnitude.
     ValueError
         When an argument does not fit.
 
@@ -70,9 +75,12 @@ def att_svm(data, alpha, *, norm="frobenius"):
         return Solution(W, empty, rows.index, alpha, norm, 0.0, np.inf, 0.0, empty > 0, 0)
     _refuse_zero_rows(rows, alpha)
     try:
-        W, lam = SOLVERS[norm](rows.D, rows.Z)
+        with np.errstate(all="ignore"):  # what overflows here is not certified below
+            W, lam = SOLVERS[norm](rows.D, rows.Z)
     except Infeasible as verdict:
         raise InfeasibleError(verdict.args[0], rows.index) from None
+    except (Undecided, np.linalg.LinAlgError):
+        raise ConvergenceError from None
     return _certified(rows, alpha, norm, W, lam)
 
 
@@ -91,6 +99,11 @@ def separable(data, alpha):
     bool
         The same verdict as `att_svm`, without computing the solution.
 
+    Raises
+    ------
+    ConvergenceError
+        When double precision cannot decide.
+
     Notes
     -----
     Source: arXiv 2308.16898, section 2 (separability).
@@ -98,17 +111,25 @@ def separable(data, alpha):
     rows = token_rows(data, alpha)
     if not (rows.D.any(1) & rows.Z.any(1)).all():
         return False
-    return len(rows) == 0 or bool(frobenius.separable(rows.D, rows.Z))
+    try:
+        return len(rows) == 0 or bool(frobenius.separable(rows.D, rows.Z))
+    except Undecided:
+        raise ConvergenceError from None
 
 
 def _certified(rows, alpha, norm, W, lam):
+    if not (np.isfinite(W).all() and np.isfinite(lam).all()):
+        raise ConvergenceError
     gap = certified_gap(rows, W, lam, norm)
     if not gap <= REQUIRED_GAP:
-        raise ConvergenceError(gap, REQUIRED_GAP)
+        raise ConvergenceError(gap)
     objective = matrix_norm(W, norm)
     sigma = np.linalg.svd(W, compute_uv=False)
-    rank = int((sigma > RANK_TOLERANCE * sigma[0]).sum())
-    return Solution(W, lam, rows.index, alpha, norm, objective, 1 / objective, gap, lam > 0, rank)
+    # a gap of g leaves singular values up to about sqrt(g) undetermined
+    tolerance = max(RANK_TOLERANCE, np.sqrt(max(gap - 1e-12, 0.0)))
+    rank = int((sigma > tolerance * sigma[0]).sum())
+    support = (lam > 0) | (rows.margins(W) <= 1 + TIGHT)
+    return Solution(W, lam, rows.index, alpha, norm, objective, 1 / objective, gap, support, rank)
 
 
 def _refuse_zero_rows(rows, alpha):

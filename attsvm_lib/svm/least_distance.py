@@ -12,14 +12,18 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["Infeasible", "least_distance", "nnls", "separable"]
+__all__ = ["Infeasible", "Undecided", "least_distance", "nnls", "separable"]
 
-VERDICT = 1e-13
-"""1 - s below this means infeasible, for unit rows and h = 1 (feasible data measured: above 2.7e-9)."""
+FARKAS = 3e-13
+"""||A^T y|| below which y (y >= 0, sum 1) proves infeasibility, for unit rows; rounding leaves 1e-15."""
 
 
 class Infeasible(Exception):
     """Raised with the Farkas vector y >= 0 of unit rows, A^T y = 0, as its only argument."""
+
+
+class Undecided(ArithmeticError):
+    """Rows that contradict each other to within rounding: neither a w nor a Farkas vector can be certified."""
 
 
 def nnls(E, f):
@@ -100,6 +104,8 @@ def least_distance(A, h):
     ------
     Infeasible
         With the Farkas vector, when no w satisfies A w >= h (equivalently A w > 0).
+    Undecided
+        When the largest margin A w over unit w is positive at most to within rounding (below about 1e-8).
 
     Notes
     -----
@@ -107,10 +113,7 @@ def least_distance(A, h):
     the optimal norm, so in the second stage, with h / c, 1 - s is at least 1/2 and nothing cancels.
     """
     R = _reduced(A)
-    u, residual = _stage(R, np.ones(len(h)))
-    if residual < VERDICT:
-        raise Infeasible(u / u.sum())
-    w = R @ u / residual
+    w = _separating(R)
     c = np.linalg.norm(w) * (h / (R.T @ w)).max()
     u, residual = _stage(R, h / c)
     mu = c * u / residual
@@ -127,7 +130,22 @@ def least_distance(A, h):
 
 def separable(A):
     """Whether some w satisfies A w > 0, for rows of norm 1: the first stage of `least_distance` alone."""
-    return _stage(_reduced(A), np.ones(len(A)))[1] >= VERDICT
+    try:
+        _separating(_reduced(A))
+    except Infeasible:
+        return False
+    return True
+
+
+def _separating(R):
+    """Some w with R^T w > 0; raises Infeasible or Undecided."""
+    u, _ = _stage(R, np.ones(R.shape[1]))
+    w = R @ u
+    if np.linalg.norm(w) <= FARKAS * u.sum():
+        raise Infeasible(u / u.sum())
+    if not (R.T @ w).min() > 0:
+        raise Undecided
+    return w
 
 
 def _reduced(A):

@@ -211,7 +211,7 @@ def _polish(point):
     r = max(1, int((sigma > sigma[0] * room).sum()))
     slack = problem.margins(W) / problem.h - 1
     S = mu * problem.h > slack * (problem.h @ mu)
-    plain = problem.feasible_pair(W, np.where(S, mu, 0.0))
+    plain = min((problem.feasible_pair(W, m) for m in (np.where(S, mu, 0.0), mu)), key=lambda pair: pair[2])
     root = np.sqrt(sigma[:r])
     polished = _newton(problem, left[:, :r] * root, right[:r].T * root, mu, S) if S.any() else plain
     return polished if polished[2] < max(plain[2], 1e-9) else plain

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attsvm_lib.constraints import Rows
+
 __all__ = ["ConvergenceError", "InfeasibleError", "Solution", "certified_gap", "matrix_norm"]
 
 RANK_TOLERANCE = 1e-9
@@ -36,9 +38,10 @@ class Solution:
         Certified relative duality gap UB / LB - 1, with UB = ||W|| / min_k d_k^T W z_k and
         LB = sum(lam) / ||sum_k lam_k d_k z_k^T||_dual. A proof of optimality that needs no trust in the solver.
     support : array of bool, shape (m,)
-        Rows with a positive multiplier.
+        Support tokens: rows with equality (margin 1, to 1e-9). Generically these are the rows with a positive
+        multiplier; when multipliers are not unique, a support token's multiplier may be 0.
     rank : int
-        Number of singular values of W above 1e-9 of the largest.
+        Number of singular values of W above 1e-9 of the largest (above the root of the gap, if that is larger).
 
     Notes
     -----
@@ -59,8 +62,10 @@ class Solution:
     @property
     def direction(self):
         """W / ||W||_F, shape (d, d); the zero matrix when there is no row."""
-        size = np.linalg.norm(self.W)
-        return self.W / size if size else self.W
+        if not self.W.any():
+            return self.W
+        W = self.W / np.abs(self.W).max()
+        return W / np.linalg.norm(W)
 
     def __repr__(self):
         # digits below the certificate's accuracy differ between machines, and notebooks compare this text
@@ -85,10 +90,14 @@ class InfeasibleError(ValueError):
     """
 
     def __init__(self, certificate, rows, reason=None):
+        self._arguments = (certificate, rows, reason)
         self.certificate = certificate
         self.rows = rows
         self.blame = [(int(i), int(t)) for i, t in rows[certificate > 0]]
         super().__init__("Att-SVM is infeasible: " + (reason or self._contradiction()))
+
+    def __reduce__(self):
+        return type(self), self._arguments
 
     def _contradiction(self):
         by_sequence = {}
@@ -99,11 +108,17 @@ class InfeasibleError(ValueError):
 
 
 class ConvergenceError(ArithmeticError):
-    """A solver could not certify its solution; `.gap` holds the certified relative gap it reached."""
+    """A solver could certify neither a solution nor infeasibility; `.gap` is the relative gap it reached, or inf."""
 
-    def __init__(self, gap, required):
+    def __init__(self, gap=np.inf):
         self.gap = gap
-        super().__init__(f"certified relative gap {gap:.1e} is above {required:.0e}: the data are too ill-conditioned")
+        super().__init__(
+            f"no certificate within double precision (relative duality gap {gap:.0e}): the constraints are nearly "
+            "contradictory, or their sizes ||d_k|| ||z_k|| span too many orders of magnitude"
+        )
+
+    def __reduce__(self):
+        return type(self), (self.gap,)
 
 
 def matrix_norm(W, norm):
@@ -112,7 +127,12 @@ def matrix_norm(W, norm):
 
 
 def certified_gap(rows, W, lam, norm):
-    """Relative duality gap UB / LB - 1 of any pair (W, lam) with positive margins and lam >= 0."""
+    """Relative duality gap UB / LB - 1 of any pair (W, lam) with positive margins and lam >= 0.
+
+    The gap does not depend on the scale of W, lam, D or Z, so each is brought to size 1: nothing overflows.
+    """
+    W, lam, D, Z = (array / (np.abs(array).max() or 1.0) for array in (W, lam, rows.D, rows.Z))
+    rows = Rows(D, Z, rows.index)
     least = rows.margins(W).min()
     if not least > 0 or not lam.any():
         return np.inf
