@@ -20,6 +20,7 @@ from normalize_notebooks import dumps, normalize
 CHAPTERS = sorted((ROOT / "book").glob("*.ipynb"))
 MEDIAN_LINES, MOST_LINES = 6, 25
 DRAWS = re.compile(r"\bplt\.show\(")
+SHOWS = re.compile(r"^(print|display|claims\.\w+|Explorable)\(", re.MULTILINE)
 
 every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 
@@ -38,7 +39,7 @@ def guard(notebook):
     cells = code_cells(notebook)
     if [cell.execution_count for cell in cells] != list(range(1, len(cells) + 1)):
         problems.append("execution counts are not 1..n: run `make notebooks`")
-    printing = [cell for cell in cells if re.search(r"^(print|display)\(", cell.source, re.MULTILINE)]
+    printing = [cell for cell in cells if SHOWS.search(cell.source)]
     problems += [f"cell {cell.id} prints, but holds no output" for cell in printing if not cell.outputs]
     if "widgets" in notebook.metadata:
         problems.append("widget state is stored")
