@@ -24,6 +24,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from attsvm_lib.data import check_data
 from attsvm_lib.validation import real_array
 
 __all__ = [
@@ -69,6 +70,14 @@ class Head(Protocol):
 
     def gradient(self, o):
         """Gradient of h at o (..., n, d), shape (..., n, d)."""
+
+
+def check_head(head):
+    """Return `head` when it follows the `Head` protocol, or raise ValueError: a vector v is not yet a head."""
+    if isinstance(head, type) or not isinstance(head, Head):
+        given = head.__name__ if isinstance(head, type) else type(head).__name__
+        raise ValueError(f"head must be a head, such as LinearHead(v), got {given}")
+    return head
 
 
 class LinearHead:
@@ -169,7 +178,7 @@ def output(data, head, W):
     ValueError
         When W or the head does not fit the data.
     """
-    return head.value(_mix(attention_probabilities(data, W), data.X))
+    return check_head(head).value(_mix(attention_probabilities(data, W), data.X))
 
 
 def loss(data, head, W):
@@ -269,7 +278,7 @@ def _coefficients(data, head, W):
     log_s = log_softmax(a)
     s = np.exp(log_s)
     o = _mix(s, data.X)
-    g = head.gradient(o)
+    g = check_head(head).gradient(o)
     size = _size(data.X).max(-1)
     delta, error = _relative_scores(data, g, s.argmax(-1), size)
     log_slope = -np.logaddexp(0.0, data.Y * head.value(o)) - np.log(data.n)
@@ -311,6 +320,7 @@ def _mix(weights, X):
 
 def _matrix(name, value, data, columns):
     """Validate a (..., d, columns) weight matrix whose batch axes must broadcast against the data's."""
+    check_data(data)
     axes = f"(..., {data.d}, {'m' if columns is None else columns})"
     value = real_array(name, value, (..., data.d, columns), axes=axes)
     try:

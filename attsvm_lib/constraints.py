@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attsvm_lib.data import TokenData
+from attsvm_lib.data import check_data
 from attsvm_lib.validation import integer_array
 
 __all__ = ["Rows", "token_rows"]
@@ -70,9 +70,7 @@ def token_rows(data, alpha):
     ValueError
         When data has batch axes or alpha does not fit.
     """
-    if not isinstance(data, TokenData):
-        raise ValueError(f"data must be a TokenData, got {type(data).__name__}")
-    if data.batch_shape:
+    if check_data(data).batch_shape:
         raise ValueError(f"data must be one data set without batch axes, got batch shape {data.batch_shape}")
     n, T = data.n, data.T
     alpha = integer_array("alpha", alpha, (n,), 0, T)

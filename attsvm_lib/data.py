@@ -13,7 +13,7 @@ import numpy as np
 
 from attsvm_lib.validation import choice, generator, integer, real_array
 
-__all__ = ["TokenData", "random_data", "random_direction"]
+__all__ = ["TokenData", "check_data", "random_data", "random_direction"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,6 +78,13 @@ class TokenData:
     def __repr__(self):
         batch = f"batch={self.batch_shape}, " if self.batch_shape else ""
         return f"TokenData({batch}n={self.n}, T={self.T}, d={self.d})"
+
+
+def check_data(data):
+    """Return `data` when it is a `TokenData`, or raise ValueError: the check of every function that takes data."""
+    if not isinstance(data, TokenData):
+        raise ValueError(f"data must be a TokenData, got {type(data).__name__}")
+    return data
 
 
 def random_direction(d, *, rng, batch=()):

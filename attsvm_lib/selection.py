@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from attsvm_lib.data import check_data
 from attsvm_lib.validation import positive, real_array
 
 __all__ = ["TieError", "correlation", "locally_optimal", "optimal_tokens", "scores"]
@@ -53,7 +54,7 @@ def scores(data, v):
     -----
     Source: arXiv 2308.16898, section 2 (token score).
     """
-    v = real_array("v", v, (..., data.d), axes=f"(..., {data.d})")
+    v = real_array("v", v, (..., check_data(data).d), axes=f"(..., {data.d})")
     return data.Y[..., None] * np.einsum("...ntd,...d->...nt", data.X, v)
 
 
@@ -113,6 +114,10 @@ def correlation(A, B):
     A, B = (real_array(k, M, (..., None, None), axes="(..., p, q)") for k, M in (("A", A), ("B", B)))
     if A.shape[-2:] != B.shape[-2:]:
         raise ValueError(f"A and B must have the same last two axes, got {A.shape} and {B.shape}")
+    try:
+        np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+    except ValueError:
+        raise ValueError(f"A and B must have leading axes that broadcast, got {A.shape} and {B.shape}") from None
     unit = []
     for name, M in (("A", A), ("B", B)):
         scale = np.abs(M).max((-2, -1), keepdims=True)

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attsvm_lib.attention import attention_probabilities, descent_direction, loss, output, softmax
+from attsvm_lib.attention import attention_probabilities, check_head, descent_direction, loss, output, softmax
+from attsvm_lib.data import check_data
 from attsvm_lib.validation import choice, generator, integer, integer_array, positive, real_array
 
 __all__ = ["Run", "random_start", "train"]
@@ -153,14 +154,20 @@ def train(
     -----
     Source: arXiv 2308.16898, sections 4 and 5.
     """
+    check_data(data)
+    check_head(head)
     choice("parameterization", parameterization, ("W", "KQ"))
     choice("normalization", normalization, ("separate", "joint"))
     choice("arithmetic", arithmetic, ("exact", "paper"))
     steps = integer("steps", steps, 0)
+    if not isinstance(normalized, (bool, np.bool_)):
+        raise ValueError(f"normalized must be True or False, got {normalized!r}")
     if weight_decay is None:
         weight_decay = EPS if (arithmetic, parameterization) == ("paper", "KQ") else 0.0
     rule = _Rule(
-        positive("step", step), bool(normalized), normalization == "joint",
+        positive("step", step),
+        bool(normalized),
+        normalization == "joint",
         positive("weight_decay", weight_decay, zero=True),
     )
     checkpoints = _checkpoints(checkpoints, steps)
@@ -211,6 +218,8 @@ def _start(data, head, parameterization, start):
     """Tuple of writable weight arrays with the full batch shape: (W,) or (K, Q)."""
     d = data.d
     if parameterization == "W":
+        if isinstance(start, tuple):
+            raise ValueError("start must be one array W0 for parameterization 'W', got a tuple: use 'KQ' for (K0, Q0)")
         start = np.zeros((d, d)) if start is None else start
         weights = (real_array("start", start, (..., d, d), axes=f"(..., {d}, {d})"),)
     else:

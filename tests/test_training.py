@@ -37,9 +37,7 @@ def test_one_step_for_W_is_the_formula(arithmetic):
     G = gradient(data, head, W)
     plain = train(data, head, start=W, steps=1, step=0.3, normalized=False, arithmetic=arithmetic)
     unit = train(data, head, start=W, steps=1, step=0.3, arithmetic=arithmetic)
-    decayed = train(
-        data, head, start=W, steps=1, step=0.3, normalized=False, weight_decay=0.02, arithmetic=arithmetic
-    )
+    decayed = train(data, head, start=W, steps=1, step=0.3, normalized=False, weight_decay=0.02, arithmetic=arithmetic)
     np.testing.assert_allclose(plain.W[-1], W - 0.3 * G, atol=1e-15)
     np.testing.assert_allclose(unit.W[-1], W - 0.3 * G / np.linalg.norm(G), atol=1e-13)
     np.testing.assert_allclose(decayed.W[-1], W - 0.3 * (G + 0.04 * W), atol=1e-15)
@@ -75,9 +73,7 @@ def test_one_step_for_K_and_Q_is_the_formula(arithmetic):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_papers_arithmetic_reproduces_the_reference_for_W(seed):
     arrays, data, head = reference(seed)
-    run = train(
-        data, head, start=arrays["W0"], steps=500, arithmetic="paper", checkpoints=[50, 100, 200, 500]
-    )
+    run = train(data, head, start=arrays["W0"], steps=500, arithmetic="paper", checkpoints=[50, 100, 200, 500])
     for k, W in zip(run.steps, run.W):
         np.testing.assert_allclose(W, arrays[f"W_torch_it{k}"], rtol=0, atol=1e-9)
 
@@ -86,16 +82,19 @@ def test_papers_arithmetic_reproduces_the_reference_for_W(seed):
 def test_papers_arithmetic_reproduces_the_reference_for_K_and_Q(seed):
     arrays, data, head = reference(seed)
     run = train(
-        data, head, parameterization="KQ", start=(arrays["K0"], arrays["Q0"]), steps=2000, arithmetic="paper",
+        data,
+        head,
+        parameterization="KQ",
+        start=(arrays["K0"], arrays["Q0"]),
+        steps=2000,
+        arithmetic="paper",
         checkpoints=[50, 100, 500, 1000, 2000],
     )
     for k, W in zip(run.steps[:2], run.W):
         expected = arrays[f"KQ_torch_it{k}"]
         assert np.linalg.norm(W - expected) <= 1e-8 * np.linalg.norm(expected)
     # later the two differ by rounding, but go the same way and to the same length, which weight decay sets
-    np.testing.assert_allclose(
-        correlation(run.W[1:], arrays["Wnuc_KQ"]), arrays["corr_nuc_KQ"], rtol=0, atol=1e-3
-    )
+    np.testing.assert_allclose(correlation(run.W[1:], arrays["Wnuc_KQ"]), arrays["corr_nuc_KQ"], rtol=0, atol=1e-3)
     assert run.norm[-1] == pytest.approx(np.linalg.norm(arrays["KQ_torch_it2000"]), rel=5e-3)
     np.testing.assert_array_equal(run.selection[-1], arrays["alpha_KQ"])
 
@@ -130,9 +129,7 @@ def test_training_does_not_depend_on_units(seed, exponent):
     data, head, W, _ = problem(seed)
     c = 10.0**exponent
     run = train(data, head, start=W, steps=20)
-    scaled = train(
-        TokenData(c * data.X, data.Z, data.Y), LinearHead(head.v / c), start=W / c, steps=20, step=0.1 / c
-    )
+    scaled = train(TokenData(c * data.X, data.Z, data.Y), LinearHead(head.v / c), start=W / c, steps=20, step=0.1 / c)
     np.testing.assert_allclose(c * scaled.W, run.W, rtol=1e-9, atol=1e-11)
 
 
@@ -141,9 +138,7 @@ def test_joint_normalization_keeps_the_factors_balanced():
     start = (K, K.copy())
 
     def imbalance(normalization):
-        run = train(
-            data, head, parameterization="KQ", start=start, steps=1000, step=0.02, normalization=normalization
-        )
+        run = train(data, head, parameterization="KQ", start=start, steps=1000, step=0.02, normalization=normalization)
         K, Q = run.K[-1], run.Q[-1]
         return np.linalg.norm(K.T @ K - Q.T @ Q) / np.linalg.norm(K.T @ K)
 
@@ -298,3 +293,25 @@ def test_overflow_is_an_error_and_not_a_nan():
 def test_random_start_refuses_a_seed():
     with pytest.raises(ValueError, match="rng must be a numpy.random.Generator"):
         random_start(3, rng=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (lambda data, head: (data.X, head), {}, "data must be a TokenData, got ndarray"),
+        (lambda data, head: (data, head.v), {}, r"head must be a head, such as LinearHead\(v\), got ndarray"),
+        (lambda data, head: (data, LinearHead), {}, r"head must be a head, such as LinearHead\(v\), got LinearHead"),
+        (lambda data, head: (data, head), {"normalized": "False"}, "normalized must be True or False, got 'False'"),
+        (lambda data, head: (data, head), {"normalized": None}, "normalized must be True or False, got None"),
+        (
+            lambda data, head: (data, head),
+            {"start": random_start(5, 5, rng=np.random.default_rng(0))},
+            r"start must be one array W0 for parameterization 'W', got a tuple: use 'KQ' for \(K0, Q0\)",
+        ),
+    ],
+)
+def test_newcomers_mistakes_are_named(arguments, options, message):
+    rng = np.random.default_rng(0)
+    data, head = random_data(3, 4, 5, rng=rng), LinearHead(random_direction(5, rng=rng))
+    with pytest.raises(ValueError, match=message):
+        train(*arguments(data, head), steps=2, **options)
