@@ -187,11 +187,11 @@ def _readouts(solutions, seen):
     support = [np.nan if s is None else s.support.sum() for s in solutions]
     moves = ["–" if s is None else "yes" if _supports(s) else "no" for s in solutions]
     return {
-        "margin": Readout(1 / size, "margin 1/‖Wₘₘ‖", ".3f"),
-        "norm": Readout(size, "norm ‖Wₘₘ‖", ".3f"),
+        "margin": Readout(1 / size, "margin", ".3f"),
+        "norm": Readout(size, "norm of the solution", ".3f"),
         "support": Readout(np.array(support, dtype=float), "support tokens", ".0f"),
         "matters": Readout(np.array(moves), "dragged token matters"),
-        "correlation": Readout(seen, "correlation of W(k)", ".3f"),
+        "correlation": Readout(seen, "correlation with the solution", ".3f"),
     }
 
 
