@@ -40,9 +40,7 @@ def book_style() -> AbstractContextManager[None]:
     return matplotlib.style.context(["default", resources.files("attsvm_lib").joinpath("book.mplstyle")])
 
 
-def draw(
-    scene: SceneFunction, *, frame: int | None = None, width: float | None = None, **params: Any
-) -> Figure:
+def draw(scene: SceneFunction, *, frame: int | None = None, width: float | None = None, **params: Any) -> Figure:
     """The scene at ``params`` (left out: their starts) as a Matplotlib figure, for print and for pages
     without script.
 
@@ -120,9 +118,7 @@ def _sphere(ax: Axes, panel: Panel3D) -> None:
         ax.plot(x, np.where(depth < 0, y, np.nan), color="0.45", lw=0.8, ls="-", alpha=0.35)
 
 
-def _at(
-    channels: dict[str, np.ndarray], mark: Mark, frame: int, time: Time | None
-) -> dict[str, np.ndarray]:
+def _at(channels: dict[str, np.ndarray], mark: Mark, frame: int, time: Time | None) -> dict[str, np.ndarray]:
     """Each channel at the frame; a path keeps its frames up to it (all of it where there is no time)."""
     if isinstance(mark, Path):
         return {key: a if time is None else a[: frame + 1] for key, a in channels.items()}
@@ -150,9 +146,7 @@ def _marker(style: Style) -> dict[str, Any]:
     }
 
 
-def _mark(
-    ax: Axes, scene: SceneFunction, ranges: Ranges, name: str, mark: Mark, c: dict[str, np.ndarray]
-) -> None:
+def _mark(ax: Axes, scene: SceneFunction, ranges: Ranges, name: str, mark: Mark, c: dict[str, np.ndarray]) -> None:
     """Draw one mark from its channels in axis coordinates."""
     style = STYLES[mark.style]
     if isinstance(mark, Line):
@@ -210,8 +204,7 @@ def _control(axes: dict[str, Axes], scene: SceneFunction, picture: Scene, p: Par
     if isinstance(p, Drag):
         panel = scene.panels[p.panel or first]
         x, y = (
-            np.log10(v) if scale == "log" else v
-            for v, scale in zip(value, (panel.xscale, panel.yscale), strict=True)
+            np.log10(v) if scale == "log" else v for v, scale in zip(value, (panel.xscale, panel.yscale), strict=True)
         )
         axes[p.panel or first].plot(x, y, ls="None", zorder=5, **_marker(STYLES[p.style]))
     if isinstance(p, Pick):
@@ -220,9 +213,7 @@ def _control(axes: dict[str, Axes], scene: SceneFunction, picture: Scene, p: Par
         w, h = (x1 - x0) / p.shape[1], (y1 - y0) / p.shape[0]
         for color, line in (("white", 3.5), ("black", 1.5)):
             corner = (x0 + w * value[1], y0 + h * value[0])
-            axes[mark.panel or first].add_patch(
-                Rectangle(corner, w, h, fill=False, ec=color, lw=line, zorder=5)
-            )
+            axes[mark.panel or first].add_patch(Rectangle(corner, w, h, fill=False, ec=color, lw=line, zorder=5))
 
 
 def _legend(figure: Figure, picture: Scene) -> None:
@@ -241,9 +232,7 @@ def _legend(figure: Figure, picture: Scene) -> None:
         )
         filled = {"fc": _color(style)} if style.filled else {"fc": "white", "ec": _color(style)}
         handles.append(
-            Patch(label=mark.label, **filled)
-            if isinstance(mark, Bars)
-            else Line2D([], [], label=mark.label, **look)
+            Patch(label=mark.label, **filled) if isinstance(mark, Bars) else Line2D([], [], label=mark.label, **look)
         )
     if handles:
         figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))

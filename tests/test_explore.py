@@ -44,9 +44,7 @@ def test_decoded_numbers_are_the_scenes_to_half_a_step_and_within_the_budget(s, 
             exact = np.stack([coordinates(s, name, p.marks[name])[channel] for p in pictures])
             stored = np.broadcast_to(stored, exact.shape)
             assert (np.isnan(stored) == np.isnan(exact)).all(), (name, channel)
-            np.testing.assert_allclose(
-                stored, exact, atol=(how["hi"] - how["lo"]) / 65534 / 2 * 1.001, rtol=0
-            )
+            np.testing.assert_allclose(stored, exact, atol=(how["hi"] - how["lo"]) / 65534 / 2 * 1.001, rtol=0)
         assert mark.static() == pictures[0].marks[name].static()
     for k, r in enumerate(pictures[0].readouts):
         flat = [t for p in pictures for t in p.readouts[r].texts()]
@@ -78,12 +76,8 @@ def test_a_number_that_is_the_same_everywhere_is_stored_once():
 
 def test_noise_beyond_the_budget_is_refused_and_the_message_says_what_takes_it():
     rng = np.random.default_rng(0)
-    s = one_slider(
-        lambda a: Scene({"noise": Points(rng.random((5000, 2))), "dot": Points([[0, 0]])}), range(20)
-    )
-    with pytest.raises(
-        ValueError, match=r"takes \d+ kB in the page, the budget is 300 kB.*Largest: mark 'noise'"
-    ):
+    s = one_slider(lambda a: Scene({"noise": Points(rng.random((5000, 2))), "dot": Points([[0, 0]])}), range(20))
+    with pytest.raises(ValueError, match=r"takes \d+ kB in the page, the budget is 300 kB.*Largest: mark 'noise'"):
         encode.encode(s)
 
 
@@ -137,9 +131,7 @@ def test_a_dragged_point_is_a_tuple_and_a_picked_cell_too():
     assert (w.token, w.model, w.frame) == ((0.2, 0.4), "(K, Q)", 3)
     p = Explorable(examples.phase, cell=(0, 1))
     assert p.cell == (0, 1)
-    with pytest.raises(
-        traitlets.TraitError, match=r"cell must be a cell \(row, column\) of a 5 x 7 heatmap"
-    ):
+    with pytest.raises(traitlets.TraitError, match=r"cell must be a cell \(row, column\) of a 5 x 7 heatmap"):
         p.cell = (5, 0)
 
 
@@ -199,8 +191,7 @@ def test_bad_construction_is_named(build, message):
 
 def received(reply, buffers):
     return {
-        (m, c): np.frombuffer(b, "<f8").reshape(f, n)
-        for (m, c, f, n), b in zip(reply["marks"], buffers, strict=True)
+        (m, c): np.frombuffer(b, "<f8").reshape(f, n) for (m, c, f, n), b in zip(reply["marks"], buffers, strict=True)
     }
 
 
@@ -209,9 +200,7 @@ def test_the_kernel_says_hello_and_computes_any_value():
     assert live.answer(s, {"kind": "hello"}) == ({"kind": "alive"}, [])
     assert live.answer(s, {"kind": "other"}) is None and live.answer(s, "noise") is None
     parameters = {"token": [0.123, -0.456], "model": "W"}
-    reply, buffers = live.answer(
-        s, {"kind": "request", "id": "v-1", "scene": s.name, "parameters": parameters}
-    )
+    reply, buffers = live.answer(s, {"kind": "request", "id": "v-1", "scene": s.name, "parameters": parameters})
     assert (reply["kind"], reply["id"]) == ("scene", "v-1")
     exact = s(token=(0.123, -0.456), model="W")
     for (name, channel), array in received(reply, buffers).items():
@@ -272,7 +261,6 @@ def test_the_viewer_is_small_and_self_contained():
 
 def test_a_widget_needs_no_drawing_library():
     code = (
-        "import sys, attsvm_lib.explore;"
-        "bad = {'matplotlib', 'scipy', 'cvxpy'} & set(sys.modules); assert not bad, bad"
+        "import sys, attsvm_lib.explore;bad = {'matplotlib', 'scipy', 'cvxpy'} & set(sys.modules); assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -231,9 +231,7 @@ def test_the_camera_is_a_rotation_that_looks_along_its_angles():
         np.testing.assert_allclose(r @ r.T, np.eye(3), atol=1e-15)
         assert np.linalg.det(r) == pytest.approx(1)
         a, e = np.radians([azimuth, elevation])
-        np.testing.assert_allclose(
-            r[2], [np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)], atol=1e-15
-        )
+        np.testing.assert_allclose(r[2], [np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)], atol=1e-15)
 
 
 def _contrast(one: str, other: str) -> float:

@@ -65,9 +65,7 @@ def encode(function: SceneFunction, *, budget: int = BUDGET, progress: bool | No
     blocks, layout, weights, offset = [], {}, {}, 0
     for name, channel in stacks:
         limits = _limits(function, ranges, scene, name, channel)
-        block, how = _pack(
-            _stack(stacks[name, channel]), limits, _grid_shape(function), f"{name!r} ({channel})"
-        )
+        block, how = _pack(_stack(stacks[name, channel]), limits, _grid_shape(function), f"{name!r} ({channel})")
         layout.setdefault(name, {})[channel] = how | {"at": offset}
         weights[f"mark {name!r}"] = weights.get(f"mark {name!r}", 0) + len(zlib.compress(block, 9))
         blocks.append(block)
@@ -97,13 +95,7 @@ def _grid_shape(function: SceneFunction) -> list[int]:
     """Grid axes; a point of two coordinates counts as two axes."""
     out: list[int] = []
     for p in function.parameters.values():
-        out += (
-            [len(p.x), len(p.y)]
-            if isinstance(p, Drag)
-            else [*p.shape]
-            if isinstance(p, Pick)
-            else [len(p.grid)]
-        )
+        out += [len(p.x), len(p.y)] if isinstance(p, Drag) else [*p.shape] if isinstance(p, Pick) else [len(p.grid)]
     return out
 
 
@@ -113,18 +105,14 @@ def _stack(arrays: list[np.ndarray]) -> np.ndarray:
     return out[:1] if np.array_equal(out, np.broadcast_to(out[:1], out.shape), equal_nan=True) else out
 
 
-def _limits(
-    function: SceneFunction, ranges: Ranges, scene: Scene, name: str, channel: str
-) -> tuple[float, float]:
+def _limits(function: SceneFunction, ranges: Ranges, scene: Scene, name: str, channel: str) -> tuple[float, float]:
     mark = scene.marks[name]
     if channel == "v":
         return ranges.color(name, mark)
     return ranges.axis(mark.panel or next(iter(function.panels)), channel[0])
 
 
-def _pack(
-    values: np.ndarray, limits: tuple[float, float], grid: list[int], what: str
-) -> tuple[bytes, dict]:
+def _pack(values: np.ndarray, limits: tuple[float, float], grid: list[int], what: str) -> tuple[bytes, dict]:
     """One channel as bytes, and how to read them."""
     low, high = sorted(limits)
     with np.errstate(all="ignore"):

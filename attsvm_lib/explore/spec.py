@@ -36,10 +36,7 @@ def spec(function: SceneFunction, encoded: Encoded) -> dict[str, Any]:
             "frames": time.frames,
         },
         "marks": [_mark(function, encoded, name, mark) for name, mark in sample.marks.items()],
-        "readouts": [
-            {"name": name, "label": r.label, "frames": len(r.texts())}
-            for name, r in sample.readouts.items()
-        ],
+        "readouts": [{"name": name, "label": r.label, "frames": len(r.texts())} for name, r in sample.readouts.items()],
         "text": list(encoded.text),
     }
 
@@ -147,7 +144,5 @@ def _mark(function: SceneFunction, encoded: Encoded, name: str, mark: Mark) -> d
 
 def styles_used(declaration: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The rows of the style table that this scene needs, for the viewer."""
-    names = {m["style"] for m in declaration["marks"]} | {
-        p["style"] for p in declaration["parameters"] if "style" in p
-    }
+    names = {m["style"] for m in declaration["marks"]} | {p["style"] for p in declaration["parameters"] if "style" in p}
     return {name: vars(STYLES[name]) | {"dash": list(STYLES[name].dash)} for name in sorted(names)}

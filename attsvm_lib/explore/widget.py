@@ -60,9 +60,7 @@ class Explorable(anywidget.AnyWidget):
         arguments = scene.arguments(**start)
         taken = [name for name in arguments if hasattr(type(self), name) or name == "frame"]
         if taken:
-            raise ValueError(
-                f"{scene.name}: a parameter cannot be called {taken[0]!r}, widgets use that name"
-            )
+            raise ValueError(f"{scene.name}: a parameter cannot be called {taken[0]!r}, widgets use that name")
         encoded = encode(scene, budget=budget, progress=progress)
         declaration = spec(scene, encoded)
         self._scene, self._encoded = scene, encoded

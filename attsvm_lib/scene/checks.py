@@ -15,9 +15,7 @@ def numbers(name: str, values: Any, *, nan: bool = False) -> np.ndarray:
         raise ValueError(f"{name} must be an array of real numbers, got {values!r}") from None
     bad = np.isinf(out) if nan else ~np.isfinite(out)
     if bad.any():
-        raise ValueError(
-            f"{name} must be finite{' or NaN (absent)' if nan else ''}, got {out[bad].ravel()[0]}"
-        )
+        raise ValueError(f"{name} must be finite{' or NaN (absent)' if nan else ''}, got {out[bad].ravel()[0]}")
     out.flags.writeable = False
     return out
 

@@ -40,9 +40,7 @@ def _on_axis(name: str, panel: Panel | Panel3D, axis: str, array: np.ndarray) ->
     if axis not in "xy" or isinstance(panel, Panel3D) or getattr(panel, axis + "scale") == "linear":
         return array
     if (array <= 0).any():
-        raise ValueError(
-            f"mark {name!r} has {axis} = {np.nanmin(array):g} on a log axis; make it NaN (absent)"
-        )
+        raise ValueError(f"mark {name!r} has {axis} = {np.nanmin(array):g} on a log axis; make it NaN (absent)")
     return np.log10(array)
 
 

@@ -70,8 +70,7 @@ class Scene:
         def pick(name: str, array: np.ndarray) -> np.ndarray:
             if np.ndim(array) == 0 or len(array) not in (1, size):
                 raise ValueError(
-                    f"{name} of a vectorized scene must have a first axis of {size} or 1, "
-                    f"got shape {np.shape(array)}"
+                    f"{name} of a vectorized scene must have a first axis of {size} or 1, got shape {np.shape(array)}"
                 )
             return array[g if len(array) == size else 0]
 
@@ -79,13 +78,9 @@ class Scene:
             name: replace(mark, **{key: pick(f"mark {name!r}", getattr(mark, key)) for key in mark.arrays})
             for name, mark in self.marks.items()
         }
-        readouts = {
-            name: replace(r, value=pick(f"readout {name!r}", r.value)) for name, r in self.readouts.items()
-        }
+        readouts = {name: replace(r, value=pick(f"readout {name!r}", r.value)) for name, r in self.readouts.items()}
         message = self.message
-        return Scene(
-            marks, readouts, message if message is None or isinstance(message, str) else message[g]
-        )
+        return Scene(marks, readouts, message if message is None or isinstance(message, str) else message[g])
 
 
 class SceneFunction:
@@ -133,9 +128,7 @@ class SceneFunction:
         """The checked arguments of a call: ``params`` over the starts."""
         unknown = set(params) - set(self.parameters)
         if unknown:
-            raise ValueError(
-                f"{self.name} has no parameter {min(unknown)!r}; it has {', '.join(self.parameters)}"
-            )
+            raise ValueError(f"{self.name} has no parameter {min(unknown)!r}; it has {', '.join(self.parameters)}")
         return {name: p.check(name, params.get(name, p.start)) for name, p in self.parameters.items()}
 
     def __call__(self, **params: Any) -> Scene:
@@ -145,10 +138,7 @@ class SceneFunction:
         arguments = self.arguments(**params)
         if not self.vectorized:
             return self._checked(self.function(**arguments))
-        batch = {
-            name: v if self.parameters[name].stays_scalar else np.array([v])
-            for name, v in arguments.items()
-        }
+        batch = {name: v if self.parameters[name].stays_scalar else np.array([v]) for name, v in arguments.items()}
         return self._checked(self._scene(self.function(**batch)).at(0, 1))
 
     def over_grid(self) -> Iterator[tuple[dict[str, Any], Scene]]:
@@ -167,14 +157,10 @@ class SceneFunction:
         for values in points:
             key = tuple(values[k] for k in scalar)
             if key not in done:
-                done[key] = self._batch(
-                    names, scalar, key, [v for v in points if tuple(v[k] for k in scalar) == key]
-                )
+                done[key] = self._batch(names, scalar, key, [v for v in points if tuple(v[k] for k in scalar) == key])
             yield dict(zip(names, values, strict=True)), next(done[key])
 
-    def _batch(
-        self, names: list[str], scalar: list[int], key: tuple, points: list[tuple]
-    ) -> Iterator[Scene]:
+    def _batch(self, names: list[str], scalar: list[int], key: tuple, points: list[tuple]) -> Iterator[Scene]:
         """All grid points that share their Choice and Toggle values, from one call."""
         arguments = {
             name: key[scalar.index(k)] if k in scalar else np.array([v[k] for v in points])
@@ -209,14 +195,11 @@ class SceneFunction:
             panel = self.panel_of(name, mark)
             if isinstance(panel, Panel3D) != isinstance(mark, Points3D):
                 raise ValueError(
-                    f"{self.name}: mark {name!r} ({type(mark).__name__}) cannot be in a "
-                    f"{type(panel).__name__}"
+                    f"{self.name}: mark {name!r} ({type(mark).__name__}) cannot be in a {type(panel).__name__}"
                 )
             self._check_frames(name, mark)
         for name, r in result.readouts.items():
-            if np.ndim(r.value) > (self.time is not None) or (
-                np.ndim(r.value) and len(r.value) != self.time.frames
-            ):
+            if np.ndim(r.value) > (self.time is not None) or (np.ndim(r.value) and len(r.value) != self.time.frames):
                 raise ValueError(
                     f"{self.name}: readout {name!r} must be one number"
                     f"{'' if self.time is None else f' or {self.time.frames} (one a frame)'}, "
@@ -238,17 +221,13 @@ class SceneFunction:
             allowed = lead == 0 or (lead == 1 and (timed or isinstance(mark, Path)))
             if not allowed or (timed and shape[0] != self.time.frames):
                 frames = "without time" if self.time is None else f"with {self.time.frames} frames"
-                raise ValueError(
-                    f"{self.name}: mark {name!r} has {key} of shape {shape} in a scene {frames}"
-                )
+                raise ValueError(f"{self.name}: mark {name!r} has {key} of shape {shape} in a scene {frames}")
 
     def panel_of(self, name: str, mark: Mark) -> Panel | Panel3D:
         """The panel a mark is drawn in."""
         key = mark.panel or next(iter(self.panels))
         if key not in self.panels:
-            raise ValueError(
-                f"{self.name}: mark {name!r} names a panel {key!r}; there are {', '.join(self.panels)}"
-            )
+            raise ValueError(f"{self.name}: mark {name!r} names a panel {key!r}; there are {', '.join(self.panels)}")
         return self.panels[key]
 
     def _check_declaration(self) -> None:
@@ -259,13 +238,9 @@ class SceneFunction:
                 raise ValueError(f"{key} must be a sentence, got {getattr(self, key)!r}")
         for name, p in self.parameters.items():
             if not isinstance(p, Parameter):
-                raise ValueError(
-                    f"parameters[{name!r}] must be a Slider, Choice, Toggle, Drag or Pick, got {p!r}"
-                )
+                raise ValueError(f"parameters[{name!r}] must be a Slider, Choice, Toggle, Drag or Pick, got {p!r}")
             if isinstance(p, Drag) and p.panel and p.panel not in self.panels:
-                raise ValueError(
-                    f"parameter {name!r} names a panel {p.panel!r}; there are {', '.join(self.panels)}"
-                )
+                raise ValueError(f"parameter {name!r} names a panel {p.panel!r}; there are {', '.join(self.panels)}")
 
 
 def scene(

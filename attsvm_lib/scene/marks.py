@@ -135,11 +135,7 @@ class Heatmap(Mark):
         known("Heatmap.scale", self.scale, SCALES)
         object.__setattr__(self, "limits", limits("Heatmap.limits", self.limits))
         rows, columns = self.values.shape[-2:]
-        extent = (
-            (-0.5, columns - 0.5, -0.5, rows - 0.5)
-            if self.extent is None
-            else tuple(map(float, self.extent))
-        )
+        extent = (-0.5, columns - 0.5, -0.5, rows - 0.5) if self.extent is None else tuple(map(float, self.extent))
         object.__setattr__(self, "extent", extent)
 
 

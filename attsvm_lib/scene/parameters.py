@@ -86,9 +86,7 @@ class Slider(Parameter):
     def check(self, name: str, value: Any) -> float:
         number = between(name, value, self.values)
         if self.only_grid and number not in self.values:
-            raise ValueError(
-                f"{name} must be one of {', '.join(f'{v:g}' for v in self.values)}, got {value!r}"
-            )
+            raise ValueError(f"{name} must be one of {', '.join(f'{v:g}' for v in self.values)}, got {value!r}")
         return number
 
 
@@ -109,9 +107,7 @@ class Choice(Parameter):
         if isinstance(self.options, str) or len(set(options)) < 2 or len(set(options)) < len(options):
             raise ValueError(f"Choice.options must be at least two different strings, got {self.options!r}")
         object.__setattr__(self, "options", options)
-        object.__setattr__(
-            self, "start", options[0] if self.start is None else self.check("start", self.start)
-        )
+        object.__setattr__(self, "start", options[0] if self.start is None else self.check("start", self.start))
 
     @property
     def grid(self) -> tuple[str, ...]:
@@ -204,9 +200,7 @@ class Pick(Parameter):
         if np.shape(value) == (2,) and 0 <= value[0] < rows and 0 <= value[1] < columns:
             if int(value[0]) == value[0] and int(value[1]) == value[1]:
                 return int(value[0]), int(value[1])
-        raise ValueError(
-            f"{name} must be a cell (row, column) of a {rows} x {columns} heatmap, got {value!r}"
-        )
+        raise ValueError(f"{name} must be a cell (row, column) of a {rows} x {columns} heatmap, got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -229,9 +223,7 @@ class Time:
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", grid("Time.values", self.values))
         if not -self.frames <= self.start < self.frames:
-            raise ValueError(
-                f"Time.start must be a frame from {-self.frames} to {self.frames - 1}, got {self.start}"
-            )
+            raise ValueError(f"Time.start must be a frame from {-self.frames} to {self.frames - 1}, got {self.start}")
         object.__setattr__(self, "start", self.start % self.frames)
 
     @property

@@ -18,11 +18,7 @@ def names() -> list[str]:
     out = []
     for module in pkgutil.iter_modules(__path__):
         found = vars(importlib.import_module(f"{__name__}.{module.name}")).items()
-        out += [
-            s.name
-            for attribute, s in found
-            if isinstance(s, SceneFunction) and not attribute.startswith("_")
-        ]
+        out += [s.name for attribute, s in found if isinstance(s, SceneFunction) and not attribute.startswith("_")]
     return sorted(set(out))
 
 

@@ -70,8 +70,12 @@ def two_rows_data(angle):
     panels={
         "rows": Panel("rows of W", xlabel="w₁", ylabel="w₂", xlim=BOX[0], ylim=BOX[1], equal=True),
         "values": Panel(
-            "singular values", xlabel="index", ylabel="singular value",
-            xlim=(0.5, 2.5), ylim=(0, 2.2), xticks={1: "1", 2: "2"},
+            "singular values",
+            xlabel="index",
+            ylabel="singular value",
+            xlim=(0.5, 2.5),
+            ylim=(0, 2.2),
+            xticks={1: "1", 2: "2"},
         ),
     },
 )
@@ -168,12 +172,21 @@ def _shares(W):
     },
     panels={
         "distance": Panel(
-            "distance to the margin", xlabel="radius R", ylabel="distance", xscale="log", yscale="log",
-            xlim=(2.5, 4e4), ylim=(5e-5, 5.0),
+            "distance to the margin",
+            xlabel="radius R",
+            ylabel="distance",
+            xscale="log",
+            yscale="log",
+            xlim=(2.5, 4e4),
+            ylim=(5e-5, 5.0),
         ),
         "values": Panel(
-            "singular values", xlabel="index", ylabel="share of the norm",
-            xlim=(0.4, SIZE["d"] + 0.6), ylim=(0, 1.05), xticks={k: f"{k}" for k in range(1, SIZE["d"] + 1)},
+            "singular values",
+            xlabel="index",
+            ylabel="share of the norm",
+            xlim=(0.4, SIZE["d"] + 0.6),
+            ylim=(0, 1.05),
+            xticks={k: f"{k}" for k in range(1, SIZE["d"] + 1)},
         ),
     },
     time=Time("radius R", RADII, format=".3g"),

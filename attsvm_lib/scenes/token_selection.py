@@ -91,7 +91,12 @@ def train_plane(data, model):
             equal=True,
         ),
         "training": Panel(
-            "Training", xlabel="step", ylabel="attention; correlation", xscale="log", xlim=(1, 400), ylim=(0, 1.05),
+            "Training",
+            xlabel="step",
+            ylabel="attention; correlation",
+            xscale="log",
+            xlim=(1, 400),
+            ylim=(0, 1.05),
             height=0.9,
         ),
     },
@@ -225,8 +230,13 @@ LAW = 0.8  # d* ~ sqrt(0.8 n ln T), measured in the chapter
     },
     panels={
         "map": Panel(
-            "Feasible share", xlabel="dimension d", ylabel="sequences n", xlim=(1.5, 6.5), ylim=(0.5, MOST + 0.5),
-            xticks={int(d): str(d) for d in DIMENSIONS}, height=0.95,
+            "Feasible share",
+            xlabel="dimension d",
+            ylabel="sequences n",
+            xlim=(1.5, 6.5),
+            ylim=(0.5, MOST + 0.5),
+            xticks={int(d): str(d) for d in DIMENSIONS},
+            height=0.95,
         ),
         "proof": Panel(
             "One problem", xlabel="sequence", ylabel="weight", xlim=(0.3, MOST + 0.7), ylim=(0, 1), height=0.95
