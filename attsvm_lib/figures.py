@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attsvm_lib.scene.checks import number
 from attsvm_lib.scene.coordinates import Ranges, ticks
-from attsvm_lib.scene.function import Scene, SceneFunction
+from attsvm_lib.scene.function import Scene, SceneFunction, is_scene
 from attsvm_lib.scene.marks import Arrows, Bars, Heatmap, Line, Mark, Path, Points, Points3D, Segments
 from attsvm_lib.scene.panels import Panel, Panel3D
 from attsvm_lib.scene.parameters import Drag, Parameter, Pick, Time
 from attsvm_lib.scene.styles import SCALES, STYLES, Style
+from attsvm_lib.validation import integer, integer_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,23 +43,37 @@ def book_style() -> AbstractContextManager[None]:
     return matplotlib.style.context(["default", resources.files("attsvm_lib").joinpath("book.mplstyle")])
 
 
+@contextmanager
+def _closed_on_failure(figure: Figure) -> Iterator[None]:
+    """Within it, an exception closes the figure, which pyplot would otherwise keep and show later."""
+    import matplotlib.pyplot as plt
+
+    try:
+        yield
+    except BaseException:
+        plt.close(figure)
+        raise
+
+
 def draw(scene: SceneFunction, *, frame: int | None = None, width: float | None = None, **params: Any) -> Figure:
     """The scene at ``params`` (left out: their starts) as a Matplotlib figure, for print and for pages
     without script.
 
-    frame: index on the scene's time axis, default the last one. width: inches (default 4.2, or 7 for two
-    panels). Axis limits a panel leaves open are those of this one scene. The scene's message, if any, stands
+    frame: index on the scene's time axis, default the last one. width: inches from 1 to 100 (default 4.2, or 7
+    for two panels). Axis limits a panel leaves open are those of this one scene. The scene's message, if any, stands
     above the panels. It is pyplot's current figure, so a cell ends with ``plt.show()``. ValueError for a
-    parameter or frame out of range.
+    scene, parameter, frame or width that is none, or is out of range; no figure is then left open.
     """
     import matplotlib.pyplot as plt
 
-    picture, frame = scene(**params), _frame(scene, frame)
-    width = (4.2 if len(scene.panels) == 1 else 7.0) if width is None else width
+    frame = is_scene("scene", scene).frame(frame)
+    width = number("width", (4.2 if len(scene.panels) == 1 else 7.0) if width is None else width, 1, 100)
+    picture = scene(**params)
     ranges = Ranges(scene)
     placed = ranges.add(picture)
     with book_style():
         figure = plt.figure(figsize=(width, _height(scene, ranges, width)))
+    with book_style(), _closed_on_failure(figure):
         axes = dict(zip(scene.panels, figure.subplots(1, len(scene.panels), squeeze=False)[0], strict=True))
         for name, panel in scene.panels.items():
             _axes(axes[name], panel, ranges, name)
@@ -69,13 +86,6 @@ def draw(scene: SceneFunction, *, frame: int | None = None, width: float | None 
         if picture.message:
             figure.suptitle(picture.message, fontsize=9, style="italic")
     return figure
-
-
-def _frame(scene: SceneFunction, frame: int | None) -> int:
-    frames = 1 if scene.time is None else scene.time.frames
-    if frame is not None and not -frames <= frame < frames:
-        raise ValueError(f"frame must be from {-frames} to {frames - 1}, got {frame}")
-    return frames - 1 if frame is None else frame % frames
 
 
 def _height(scene: SceneFunction, ranges: Ranges, width: float) -> float:
@@ -238,19 +248,39 @@ def _legend(figure: Figure, picture: Scene) -> None:
         figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
 
 
-def separability_curves(reached: dict[tuple[int, int], np.ndarray], law: float = 0.8) -> Figure:
+def _reached(reached: Mapping[tuple[int, int], np.ndarray]) -> dict[tuple[int, int], np.ndarray]:
+    """The checked argument of `separability_curves`, ordered by size."""
+    if not isinstance(reached, Mapping) or not reached:
+        raise ValueError(f"reached must map at least one size (T, d) to counts, got {reached!r}")
+    out = {}
+    for size, counts in reached.items():
+        if not isinstance(size, tuple) or len(size) != 2:
+            raise ValueError(f"reached must have sizes (T, d) as keys, got {size!r}")
+        key = integer("T in reached", size[0], 2), integer("d in reached", size[1], 1)
+        out[key] = integer_array(f"reached[{key}]", counts, (None,), 0, 10**6)
+        if not out[key].size:
+            raise ValueError(f"reached[{key}] must hold at least one count, got none")
+    if len({T for T, _ in out}) > 4:
+        raise ValueError(f"reached must have at most four different T, got {sorted({T for T, _ in out})}")
+    return dict(sorted(out.items()))
+
+
+def separability_curves(reached: Mapping[tuple[int, int], np.ndarray], law: float = 0.8) -> Figure:
     """Shares of feasible problems: against n for the largest d, and for all sizes against n ln T / d^2.
 
     reached: (T, d) -> what `attsvm_lib.experiments.feasible_sequences` returned for that size. law: the
-    constant of d* = sqrt(law n ln T), drawn at 1 / law on the right. At most four different T.
+    constant of d* = sqrt(law n ln T), drawn at 1 / law on the right. At most four different T. ValueError for
+    counts that are no integers of at least 0, sizes that are none, or a law outside 1e-3 to 1e3.
     """
     import matplotlib.pyplot as plt
 
+    reached, law = _reached(reached), number("law", law, 1e-3, 1e3)
     tokens, largest = sorted({T for T, _ in reached}), max(d for _, d in reached)
     styles = dict(zip(tokens, ("series-1", "series-2", "series-3", "series-4"), strict=False))
     with book_style():
         figure, (left, right) = plt.subplots(1, 2, figsize=(7.0, 3.0), sharey=True)
-        for (T, d), counts in sorted(reached.items()):
+    with book_style(), _closed_on_failure(figure):
+        for (T, d), counts in reached.items():
             n = np.arange(counts.max() + 2)
             share = (counts >= n[:, None]).mean(1)
             look = _line(STYLES[styles[T]])

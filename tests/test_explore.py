@@ -20,6 +20,7 @@ from attsvm_lib import scenes
 from attsvm_lib.explore import Explorable, encode, live, widget
 from attsvm_lib.scene import Panel, Points, Readout, Scene, Slider, scene
 from attsvm_lib.scene.coordinates import coordinates
+from attsvm_lib.scene.reserved import OWN, WIDGET
 
 EVERY_SCENE = [*examples.ALL, *map(scenes.get, scenes.names())]
 by_name = pytest.mark.parametrize("s", EVERY_SCENE, ids=lambda s: s.name)
@@ -170,23 +171,35 @@ def test_the_state_names_the_scene_and_is_plain_json():
         (lambda: Explorable(examples.sphere, beta=7), "beta must be a number from 0 to 4, got 7"),
         (lambda: Explorable(examples.sphere, gamma=7), "has no parameter 'gamma'"),
         (lambda: Explorable(examples.phase, frame=0), "has no time, so frame must be left out, got 0"),
-        (
-            lambda: Explorable(
-                scene(
-                    title="T",
-                    instruction="I",
-                    caption="C",
-                    parameters={"layout": Slider("l", [0, 1])},
-                    panels={"p": Panel()},
-                )(lambda layout: Scene({}))
-            ),
-            "a parameter cannot be called 'layout'",
-        ),
+        *[
+            (lambda frame=frame: Explorable(examples.sphere, frame=frame), "frame must be a frame from -21 to 20, got ")
+            for frame in (1e9, -100, 1.5, "a", np.nan, [1], True)
+        ],
+        *[
+            (lambda budget=budget: Explorable(examples.sphere, budget=budget), "budget must be a number of characters")
+            for budget in (None, 0, -1, 0.5, "big", np.nan)
+        ],
+        (lambda: Explorable(examples.sphere, progress="yes"), "progress must be True or False, got 'yes'"),
+        (lambda: Explorable(None), "scene must be a function decorated with @scene, got None"),
     ],
 )
 def test_bad_construction_is_named(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+def test_no_public_name_of_the_widget_is_free_for_a_parameter():
+    public = {name for name in dir(Explorable) if not name.startswith("_")}
+    assert public <= OWN | WIDGET
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-310, 1.0, -1e12, 1e12])
+def test_constants_of_any_size_within_the_range_are_stored_to_a_step(value):
+    s = one_slider(lambda a: Scene({"m": Points([[a, value]])}))
+    encoded = encode.encode(s)
+    how = encoded.channels["m"]["y"]
+    assert encode.decode(encoded, "m", "y") == pytest.approx(value, abs=(how["hi"] - how["lo"]) / 65534)
+    json.dumps(Explorable(s).get_state()["_spec"], allow_nan=False)
 
 
 def received(reply, buffers):

@@ -52,9 +52,63 @@ def test_what_is_absent_is_said():
     assert draw(examples.drag_a_token, token=(0, 0)).get_suptitle() == "A zero token asks for no direction."
 
 
-def test_a_frame_outside_is_refused():
-    with pytest.raises(ValueError, match="frame must be from -21 to 20, got 21"):
-        draw(examples.sphere, frame=21)
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        *[
+            (lambda f=f: draw(examples.sphere, frame=f), "frame must be a frame from -21 to 20, got ")
+            for f in (21, 1e9, -100, 1.5, "a")
+        ],
+        *[
+            (lambda w=w: draw(examples.sphere, width=w), "width must be a number from 1 to 100, got ")
+            for w in (0, -1, np.nan, "4")
+        ],
+        (lambda: draw(examples.phase, frame=0), "has no time, so frame must be left out, got 0"),
+        (lambda: draw(None), "scene must be a function decorated with @scene, got None"),
+        (lambda: draw(examples.sphere, beta=99), "beta must be a number from 0 to 4, got 99"),
+        *[
+            (lambda r=r: separability_curves(r), message)
+            for r, message in [
+                ({}, "reached must map at least one size"),
+                ([1, 2], "reached must map at least one size"),
+                ({3: [1, 2]}, r"reached must have sizes \(T, d\) as keys, got 3"),
+                ({(1, 2): [1, 2]}, "T in reached must be an integer of at least 2, got 1"),
+                ({(3, 2): [np.nan, 1]}, r"reached\[\(3, 2\)\] must be an integer array"),
+                ({(3, 2): [-1, 1]}, r"reached\[\(3, 2\)\] must lie in"),
+                ({(3, 2): np.zeros(0, int)}, r"reached\[\(3, 2\)\] must"),
+                ({(T, 2): [1, 2] for T in range(2, 7)}, "reached must have at most four different T"),
+            ]
+        ],
+        (lambda: separability_curves({(3, 2): [1, 2]}, law=0), "law must be a number from 0.001 to 1000, got 0"),
+    ],
+)
+def test_bad_input_is_named_and_opens_no_figure(build, message):
+    import matplotlib.pyplot as plt
+
+    with pytest.raises(ValueError, match=message):
+        build()
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize(
+    "build", [lambda: draw(examples.sphere), lambda: separability_curves({(3, 2): np.array([1, 2])})]
+)
+def test_a_failure_while_drawing_leaves_no_figure_open(build, monkeypatch):
+    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
+
+    def fail(*_, **__):
+        raise RuntimeError("no legend")
+
+    monkeypatch.setattr(Figure, "legend", fail)
+    with pytest.raises(RuntimeError, match="no legend"):
+        build()
+    assert plt.get_fignums() == []
+
+
+def test_a_list_of_counts_is_as_good_as_an_array():
+    figure = separability_curves({(3, 2): [1, 2, 2, 4]})
+    np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), [1, 1, 0.75, 0.25, 0.25, 0])
 
 
 def test_the_style_leaves_the_readers_settings_alone():

@@ -14,6 +14,7 @@ from attsvm_lib.scene import (
     SCALES,
     STYLES,
     Arrows,
+    Bars,
     Choice,
     Drag,
     Heatmap,
@@ -135,6 +136,52 @@ def test_marks_are_read_only_copies():
             lambda: make(lambda c: Scene({}), parameters={"c": Pick("c", "m", (2, 2))})(),
             "picks a cell of a Heatmap 'm' of shape",
         ),
+        (lambda: Line([0, 1], [0, 1, 2]), "Line.x and .y must have the same number of points, got 2 and 3"),
+        (lambda: Bars([1, 2], [1]), "Bars.x and .y must have the same number of points, got 2 and 1"),
+        (lambda: Bars([1], [1], width=0), "Bars.width must be a number from 1e-12"),
+        (lambda: Points([["1", "2"]]), "Points.xy must be an array of real numbers"),
+        (lambda: Points([[1j, 2]]), "Points.xy must be an array of real numbers"),
+        (lambda: Points(np.ma.array([[1, 2]], mask=[[1, 0]])), "Points.xy must be an array of real numbers"),
+        (lambda: Points([[1, 2]], label=3), "Points.label must be a string, got 3"),
+        (lambda: Points([[1, 2]], text=3), "Points.text must be a sequence of strings, got 3"),
+        (lambda: Heatmap([[1.0]], extent=(0, 1)), r"Heatmap.extent \(x0, x1, y0, y1\) must be 4 numbers, got"),
+        (lambda: Heatmap([[1.0]], extent=(0, 0, 0, 1)), r"Heatmap.extent\[:2\] must be two different numbers"),
+        (lambda: Heatmap([[1.0]], format="zz"), "Heatmap.format must be a Python format of numbers"),
+        (lambda: Toggle("t", start="yes"), "Toggle.start must be True or False, got 'yes'"),
+        (lambda: Toggle(3), "Toggle.label must be a string, got 3"),
+        (lambda: Choice("c", options=[1, 2]), r"Choice.options must be a sequence of strings, got \[1, 2\]"),
+        (lambda: Choice("c", ["a", "b"], start="z"), "Choice.start must be one of 'a', 'b', got 'z'"),
+        (lambda: Slider("s", [0, 1], start=np.nan), "Slider.start must be a number from -1e.12 to 1e.12, got nan"),
+        (lambda: Slider("s", [0, 1], start="a"), "Slider.start must be a number from .*, got 'a'"),
+        (lambda: Slider("s", [0, 1], format="zz"), "Slider.format must be a Python format of numbers"),
+        (lambda: Slider("s", [-1.7e308, 1.7e308]), "Slider.values must lie within ±1e.12, got"),
+        (lambda: Slider("s", 3), "Slider.values must be at least two strictly increasing numbers, got 3"),
+        (lambda: Time("t", [0, 1], start=0.5), "Time.start must be a frame from -2 to 1, got 0.5"),
+        (lambda: Time("t", [0, 1], seconds=-1), "Time.seconds must be a number from 0.1 to 3600, got -1"),
+        (lambda: Panel(height="a"), "Panel.height must be a number from 0.05 to 20, got 'a'"),
+        (lambda: Panel(xticks=[1, 2]), r"Panel.xticks must map positions to texts, got \[1, 2\]"),
+        (lambda: Panel(xticks={"1": "a"}), "Panel.xticks must map numbers to strings, got '1': 'a'"),
+        (lambda: Panel(xscale="log", xticks={0: "0"}), "Panel.xticks must map positive numbers to strings"),
+        (lambda: Panel(equal=1), "Panel.equal must be True or False, got 1"),
+        (lambda: Panel(3), "Panel.title must be a string, got 3"),
+        (lambda: Panel(xlim=(0, 1e17)), "Panel.xlim must lie from -1e.12 to 1e.12"),
+        (lambda: Panel(xlim=(1, 1 + 1e-14)), "Panel.xlim must .* differ by a share of at least 1e-12"),
+        (lambda: Panel(ylim=(1e-310, 2e-310)), "Panel.ylim must .* differ by a share"),
+        (lambda: Panel(yscale="log", ylim=(1e-310, 1)), "Panel.ylim must lie from 1e-300 to 1e300"),
+        (lambda: Panel3D(half_width=-1), "Panel3D.half_width must be a number from 1e-06 to 1e.06, got -1"),
+        (lambda: Panel3D(camera=None), "Panel3D.camera must be an array of real numbers, got None"),
+        (lambda: Panel3D(camera=(1, 2, 3)), "Panel3D.camera must be 2 numbers, got"),
+        (lambda: Pick("p", "m", (2.7, 2)), r"Pick.shape must be \(rows, columns\), got \(2.7, 2\)"),
+        (lambda: Pick("p", 3, (2, 2)), "Pick.mark must be a string, got 3"),
+        (lambda: Drag("d", [0, 1], [0, 1], start=3), "Drag.start must be 2 numbers, got 3"),
+        (lambda: Readout(1, "r", "zz"), "Readout.format must be a Python format of numbers"),
+        (lambda: Scene({"m": 3}), r"Scene.marks\['m'\] must be a mark such as Points"),
+        (lambda: Scene([]), r"Scene.marks must map names to a mark such as Points, got \[\]"),
+        (lambda: Scene({}, message=3), "Scene.message must be a string, None"),
+        (lambda: make(lambda a: Scene({}), panels={"p": None}), r"panels\['p'\] must be a Panel or Panel3D"),
+        (lambda: make(lambda a: Scene({}), time=3), "time must be a Time or None, got 3"),
+        (lambda: make(lambda a: Scene({}), vectorized=1), "vectorized must be True or False, got 1"),
+        (lambda: make(lambda a: Scene({}), parameters=3), "parameters must map names to a Slider"),
         (lambda: make(lambda a: Scene({}), title=" "), "title must be a sentence, got ' '"),
         (lambda: make(lambda a: Scene({}), panels={}), "panels must be one or two, got 0"),
         (
@@ -158,6 +205,12 @@ def test_bad_input_is_named(build, message):
         (Slider("s", [1, 2], only_grid=True), 1.5, "v must be one of 1, 2, got 1.5"),
         (Slider("s", [1, 2]), "1", "v must be a number from 1 to 2, got '1'"),
         (Slider("s", [1, 2]), np.nan, "v must be a number from 1 to 2, got nan"),
+        (Slider("s", [0, 1]), True, "v must be a number from 0 to 1, got True"),
+        (Slider("s", [0, 1]), np.ma.masked, "v must be a number from 0 to 1, got masked"),
+        (Slider("s", [0, 1]), np.array([0.5]), "v must be a number from 0 to 1, got array"),
+        (Choice("c", ["a", "b"]), np.array(["a", "b"]), "v must be one of 'a', 'b', got array"),
+        (Drag("d", [0, 1], [0, 1]), [[1], [1, 2]], r"v\[0\] must be a number from 0 to 1, got \[1\]"),
+        (Pick("p", "m", (2, 2)), None, r"v must be a cell \(row, column\) of a 2 x 2 heatmap, got None"),
         (Choice("c", ["a", "b"]), "z", "v must be one of 'a', 'b', got 'z'"),
         (Toggle("t"), 1, "v must be True or False, got 1"),
         (Drag("d", [0, 1], [0, 1]), 0.5, r"v must be a pair \(x, y\), got 0.5"),
@@ -208,6 +261,49 @@ def test_open_limits_cover_all_scenes_with_a_margin_and_given_ones_stay():
         ranges.add(picture)
     assert ranges.axis("p", "x") == pytest.approx((-0.12, 2.12))
     assert ranges.axis("p", "y") == (3, -3)
+
+
+@pytest.mark.parametrize("name", ["budget", "progress", "width", "frame", "scene", "layout", "keys", "ranges", "self"])
+def test_a_parameter_whose_name_the_widget_or_figure_uses_is_refused_at_declaration(name):
+    with pytest.raises(ValueError, match=f"a parameter cannot be called '{name}': widgets and figures use that name"):
+        make(lambda **_: Scene({}), parameters={name: Slider("s", [0, 1])})
+
+
+@pytest.mark.parametrize("name", ["_a", "two words", "lambda", "", 3])
+def test_a_parameter_has_a_python_name(name):
+    with pytest.raises(ValueError, match="under a name that is a string|name must be a Python name"):
+        make(lambda **_: Scene({}), parameters={name: Slider("s", [0, 1])})
+
+
+@pytest.mark.parametrize("value", [1e17, -1.7e308, 1.7e308, 1.1e12])
+def test_data_beyond_what_an_axis_can_label_is_refused_and_names_scene_and_mark(value):
+    s = make(lambda a: Scene({"m": Points([[0, value]])}))
+    with pytest.raises(ValueError, match=r"<lambda>: mark 'm' has y = .*but an axis shows -1e\+12 to 1e\+12"):
+        Ranges(s).add(s())
+    h = make(lambda a: Scene({"m": Heatmap([[0, value]])}))
+    with pytest.raises(ValueError, match="mark 'm' has v = "):
+        Ranges(h).add(h())
+
+
+@pytest.mark.parametrize("value", [1e-310, 1e305])
+def test_a_log_axis_refuses_what_lies_beyond_its_range(value):
+    s = make(lambda a: Scene({"m": Points([[1, value]])}), panels={"p": Panel(yscale="log")})
+    with pytest.raises(ValueError, match="mark 'm' has y = .*but an axis shows 1e-300 to 1e300"):
+        Ranges(s).add(s())
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+@given(st.floats(1e-300, 1e12), st.sampled_from([0.0, 1e-15, 1e-13, 1e-11, 0.3, 4.0]))
+def test_every_allowed_axis_gets_ordered_limits_and_distinct_ticks(scale, low, share):
+    high = min(low * (1 + share), 1e12)
+    s = make(lambda a: Scene({"m": Line([1, 2], [low, high])}), panels={"p": Panel(yscale=scale)})
+    ranges = Ranges(s)
+    ranges.add(s())
+    ends = ranges.axis("p", "y")
+    assert ends[0] < ends[1] and np.isfinite(ends).all()
+    at = [v for v, _ in ticks(s.panels["p"], "y", ends)]
+    assert 2 <= len(at) <= 12 or scale == "log"
+    assert len(set(at)) == len(at)
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
@@ -284,6 +380,9 @@ def test_registered_scenes_are_found_by_their_names():
         scenes.get("token_selection.no_such_scene")
     with pytest.raises(ValueError, match="name must be one of"):
         scenes.get("os.path")
+    for name in (None, 3, ["welcome"]):
+        with pytest.raises(ValueError, match="name must be one of"):
+            scenes.get(name)
 
 
 def test_scenes_import_numpy_only():

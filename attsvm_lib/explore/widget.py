@@ -13,8 +13,9 @@ import traitlets
 from attsvm_lib.explore import live
 from attsvm_lib.explore.encode import BUDGET, encode
 from attsvm_lib.explore.spec import spec, styles_used
+from attsvm_lib.scene.checks import flag, whole
 from attsvm_lib.scene.coordinates import Ranges
-from attsvm_lib.scene.function import SceneFunction
+from attsvm_lib.scene.function import SceneFunction, is_scene
 from attsvm_lib.scene.parameters import Parameter
 from attsvm_lib.scene.styles import STYLES
 
@@ -45,7 +46,7 @@ class Explorable(anywidget.AnyWidget):
     with; a page without a kernel shows the grid point nearest to them. progress: count grid points on
     stderr; default only on a terminal. Each parameter is a trait of the same name: ``w.beta = 4`` moves the
     slider, ``w.observe(f, "beta")`` and `traitlets.link` work; ``w.frame`` is the scrubber. ValueError for a
-    bad start or an exceeded budget, TraitError for a bad value later.
+    bad start, frame or budget or an exceeded one, TraitError for a bad value later.
     """
 
     _spec = traitlets.Dict().tag(sync=True)
@@ -54,11 +55,14 @@ class Explorable(anywidget.AnyWidget):
     def __init__(
         self, scene: SceneFunction, *, progress: bool | None = None, budget: int = BUDGET, **start: Any
     ) -> None:
-        if not isinstance(scene, SceneFunction):
-            raise ValueError(f"scene must be a function decorated with @scene, got {scene!r}")
+        is_scene("scene", scene)
+        budget = whole("budget", budget, 1, 10**9, "a number of characters")
+        if progress is not None:
+            flag("progress", progress)
         frame = start.pop("frame", None)
+        begin = scene.frame(scene.time.start if scene.time is not None and frame is None else frame)
         arguments = scene.arguments(**start)
-        taken = [name for name in arguments if hasattr(type(self), name) or name == "frame"]
+        taken = [name for name in arguments if hasattr(type(self), name)]  # names new in the widget package
         if taken:
             raise ValueError(f"{scene.name}: a parameter cannot be called {taken[0]!r}, widgets use that name")
         encoded = encode(scene, budget=budget, progress=progress)
@@ -69,11 +73,7 @@ class Explorable(anywidget.AnyWidget):
         self.add_traits(**{n: _Value(p, arguments[n]).tag(sync=True) for n, p in scene.parameters.items()})
         if scene.time is not None:
             last = scene.time.frames - 1
-            self.add_traits(frame=traitlets.Int(scene.time.start, min=0, max=last).tag(sync=True))
-            if frame is not None:
-                self.frame = frame % (last + 1) if -last - 1 <= frame < 0 else frame
-        elif frame is not None:
-            raise ValueError(f"{scene.name} has no time, so frame must be left out, got {frame!r}")
+            self.add_traits(frame=traitlets.Int(begin, min=0, max=last).tag(sync=True))
         self.on_msg(self._answer)
 
     def __repr__(self) -> str:

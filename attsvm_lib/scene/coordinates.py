@@ -1,7 +1,8 @@
 r"""From a scene's numbers to axis coordinates: what is drawn, and over which range.
 
 On a linear axis a coordinate is the value; on a log axis it is :math:`\log_{10}` of it. Both the widget and
-the Matplotlib figure place marks and ticks by these functions.
+the Matplotlib figure place marks and ticks by these functions. Coordinates outside the range that
+`attsvm_lib.scene.checks` documents are refused: a ValueError names the scene and the mark.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from attsvm_lib.scene.checks import LARGEST, LARGEST_EXPONENT, wide_enough
 from attsvm_lib.scene.function import Scene, SceneFunction
 from attsvm_lib.scene.marks import Bars, Heatmap, Mark, Path
 from attsvm_lib.scene.panels import Panel, Panel3D
@@ -20,7 +22,7 @@ PADDING = 0.06  # of the data's range, on each side, where a panel gives no limi
 
 def coordinates(function: SceneFunction, name: str, mark: Mark) -> dict[str, np.ndarray]:
     """Channel -> array (frames or 1, items) in axis coordinates. A path's first axis is always its
-    curve's.
+    curve's. ValueError for values outside the range that can be drawn.
     """
     panel, out = function.panel_of(name, mark), {}
     for channel, array in mark.channels().items():
@@ -31,17 +33,24 @@ def coordinates(function: SceneFunction, name: str, mark: Mark) -> dict[str, np.
             array = array.reshape(array.shape[0], -1)
         else:
             array = array.reshape(array.shape[0] if lead else 1, -1)
-        out[channel] = _on_axis(name, panel, channel[0], array)
+        out[channel] = _on_axis(f"{function.name}: mark {name!r}", panel, channel[0], array)
     return out
 
 
 def _on_axis(name: str, panel: Panel | Panel3D, axis: str, array: np.ndarray) -> np.ndarray:
     """``array`` itself, or its log10 where that axis of the panel is logarithmic."""
-    if axis not in "xy" or isinstance(panel, Panel3D) or getattr(panel, axis + "scale") == "linear":
-        return array
-    if (array <= 0).any():
-        raise ValueError(f"mark {name!r} has {axis} = {np.nanmin(array):g} on a log axis; make it NaN (absent)")
-    return np.log10(array)
+    log = axis in "xy" and isinstance(panel, Panel) and getattr(panel, axis + "scale") == "log"
+    if log and (array <= 0).any():
+        raise ValueError(f"{name} has {axis} = {np.nanmin(array):g} on a log axis; make it NaN (absent)")
+    placed, largest = (np.log10(array), LARGEST_EXPONENT) if log else (array, LARGEST)
+    outside = np.abs(placed) > largest
+    if outside.any():
+        allowed = f"1e-{largest} to 1e{largest}" if log else f"{-largest:g} to {largest:g}"
+        raise ValueError(
+            f"{name} has {axis} = {array[outside][0]:g}, but an axis shows {allowed}; "
+            "rescale it or make it NaN (absent)"
+        )
+    return placed
 
 
 class Ranges:
@@ -88,7 +97,9 @@ class Ranges:
         if limits is not None:
             return tuple(math.log10(v) for v in limits) if getattr(box, axis + "scale") == "log" else limits
         low, high = self.seen.get((panel, axis), (0.0, 1.0))
-        pad = 0.0 if panel in self.tight and low < high else PADDING * (high - low) or 0.5
+        if not wide_enough(low, high):
+            return _around(low, high)
+        pad = 0.0 if panel in self.tight else PADDING * (high - low)
         return low - pad, high + pad
 
     def color(self, name: str, mark: Heatmap) -> tuple[float, float]:
@@ -96,7 +107,13 @@ class Ranges:
         if mark.limits is not None:
             return mark.limits
         low, high = self.seen.get((name, "v"), (0.0, 1.0))
-        return (low, high) if low < high else (low - 0.5, high + 0.5)
+        return (low, high) if wide_enough(low, high) else _around(low, high)
+
+
+def _around(low: float, high: float) -> tuple[float, float]:
+    """Limits about a number that is constant but for rounding."""
+    pad = max(0.5, 1e-3 * abs(low))
+    return low - pad, high + pad
 
 
 def ticks(panel: Panel, axis: str, limits: tuple[float, float]) -> list[tuple[float, str]]:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from attsvm_lib.scene.checks import numbers
+from attsvm_lib.scene.checks import flag, mapping, number_format, numbers, text
 from attsvm_lib.scene.marks import Heatmap, Mark, Path, Points3D
 from attsvm_lib.scene.panels import Panel, Panel3D
 from attsvm_lib.scene.parameters import Drag, Parameter, Pick, Time
+from attsvm_lib.scene.reserved import parameter_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,9 @@ class Readout:
     unit: str = ""
 
     def __post_init__(self) -> None:
+        text("Readout.label", self.label)
+        text("Readout.unit", self.unit)
+        number_format("Readout.format", self.format)
         if not isinstance(self.value, str):
             array = np.asarray(self.value)
             if array.dtype.kind not in "US":
@@ -53,6 +57,13 @@ class Scene:
     marks: Mapping[str, Mark]
     readouts: Mapping[str, Readout] = field(default_factory=dict)
     message: Any = None
+
+    def __post_init__(self) -> None:
+        mapping("Scene.marks", self.marks, Mark, "a mark such as Points")
+        mapping("Scene.readouts", self.readouts, Readout, "a Readout")
+        several = [self.message] if self.message is None or isinstance(self.message, str) else self.message
+        if not np.iterable(several) or not all(m is None or isinstance(m, str) for m in several):
+            raise ValueError(f"Scene.message must be a string, None, or (vectorized) a list of them, got {several!r}")
 
     def structure(self) -> dict[str, Any]:
         """Names, types, shapes and words: what must not change from call to call."""
@@ -80,7 +91,11 @@ class Scene:
         }
         readouts = {name: replace(r, value=pick(f"readout {name!r}", r.value)) for name, r in self.readouts.items()}
         message = self.message
-        return Scene(marks, readouts, message if message is None or isinstance(message, str) else message[g])
+        if message is not None and not isinstance(message, str):
+            if len(message) != size:
+                raise ValueError(f"message of a vectorized scene must have {size} entries, got {len(message)}")
+            message = message[g]
+        return Scene(marks, readouts, message)
 
 
 class SceneFunction:
@@ -104,9 +119,10 @@ class SceneFunction:
         vectorized: bool = False,
     ) -> None:
         functools.update_wrapper(self, function)
-        self.function, self.time, self.vectorized = function, time, bool(vectorized)
+        self.function, self.time, self.vectorized = function, time, flag("vectorized", vectorized)
         self.title, self.instruction, self.caption = title, instruction, caption
-        self.parameters, self.panels = dict(parameters), dict(panels)
+        self.parameters = mapping("parameters", parameters, Parameter, "a Slider, Choice, Toggle, Drag or Pick")
+        self.panels = mapping("panels", panels, (Panel, Panel3D), "a Panel or Panel3D")
         self.name = f"{function.__module__}.{function.__qualname__}".removeprefix("attsvm_lib.scenes.")
         self._structure: dict[str, Any] | None = None
         self._check_declaration()
@@ -123,6 +139,14 @@ class SceneFunction:
     def shape(self) -> tuple[int, ...]:
         """Grid points of each parameter."""
         return tuple(len(p.grid) for p in self.parameters.values())
+
+    def frame(self, frame: Any) -> int:
+        """Index of a frame, default the last one; ValueError when there is none of that number, or no time."""
+        if self.time is None and frame is not None:
+            raise ValueError(f"{self.name} has no time, so frame must be left out, got {frame!r}")
+        if self.time is None:
+            return 0
+        return self.time.frame("frame", -1 if frame is None else frame)
 
     def arguments(self, **params: Any) -> dict[str, Any]:
         """The checked arguments of a call: ``params`` over the starts."""
@@ -191,6 +215,8 @@ class SceneFunction:
         return result
 
     def _check_scene(self, result: Scene) -> None:
+        if result.message is not None and not isinstance(result.message, str):
+            raise ValueError(f"{self.name}: message must be one string or None, got {result.message!r}")
         for name, mark in result.marks.items():
             panel = self.panel_of(name, mark)
             if isinstance(panel, Panel3D) != isinstance(mark, Points3D):
@@ -236,11 +262,19 @@ class SceneFunction:
         for key in ("title", "instruction", "caption"):
             if not isinstance(getattr(self, key), str) or not getattr(self, key).strip():
                 raise ValueError(f"{key} must be a sentence, got {getattr(self, key)!r}")
+        if self.time is not None and not isinstance(self.time, Time):
+            raise ValueError(f"time must be a Time or None, got {self.time!r}")
         for name, p in self.parameters.items():
-            if not isinstance(p, Parameter):
-                raise ValueError(f"parameters[{name!r}] must be a Slider, Choice, Toggle, Drag or Pick, got {p!r}")
+            parameter_name(name)
             if isinstance(p, Drag) and p.panel and p.panel not in self.panels:
                 raise ValueError(f"parameter {name!r} names a panel {p.panel!r}; there are {', '.join(self.panels)}")
+
+
+def is_scene(name: str, value: Any) -> SceneFunction:
+    """``value`` when it was made by `scene`; a ValueError that names ``name`` otherwise."""
+    if not isinstance(value, SceneFunction):
+        raise ValueError(f"{name} must be a function decorated with @scene, got {value!r}")
+    return value
 
 
 def scene(
@@ -256,7 +290,8 @@ def scene(
     """Decorator: declare a function of ``parameters`` as a scene. See the module's example and rules.
 
     title: a few words. instruction: what to do, in one sentence. caption: what is seen, also the picture's
-    alternative text. panels: one or two, by name.
+    alternative text. panels: one or two, by name. ValueError for anything that is not what it should be, among
+    it a parameter whose name a widget or a figure uses (``width``, ``frame``, ``layout``, ...).
     """
     return lambda function: SceneFunction(
         function,

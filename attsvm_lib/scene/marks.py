@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from attsvm_lib.scene.checks import known, limits, numbers
+from attsvm_lib.scene.checks import flag, known, limits, number, number_format, numbers, text, words
 from attsvm_lib.scene.styles import SCALES, STYLES
 
 
@@ -29,6 +29,9 @@ class Mark:
     def __post_init__(self) -> None:
         kind = type(self).__name__
         known(f"{kind}.style", self.style, STYLES)
+        text(f"{kind}.label", self.label)
+        text(f"{kind}.panel", self.panel)
+        counts: dict[str, int] = {}
         for name, (ndim, channels) in self.arrays.items():
             array = numbers(f"{kind}.{name}", getattr(self, name), nan=True)
             wanted = "(..., " + ", ".join(["N"] * (ndim - 1) + [str(len(channels))]) + ")"
@@ -38,6 +41,12 @@ class Mark:
                     f", got {array.shape}"
                 )
             object.__setattr__(self, name, array)
+            counts[name] = array.shape[-min(ndim, 2) if len(channels) > 1 else -1]
+        if len(set(counts.values())) > 1:
+            raise ValueError(
+                f"{kind}.{' and .'.join(counts)} must have the same number of points, "
+                f"got {' and '.join(map(str, counts.values()))}"
+            )
 
     def channels(self) -> dict[str, np.ndarray]:
         """Each coordinate as its own array, time (if any) first; a name begins with its axis (x, y, z, v)."""
@@ -62,6 +71,10 @@ class Line(Mark):
     markers: bool = field(default=False, kw_only=True)
     arrays: ClassVar = {"x": (1, ("x",)), "y": (1, ("y",))}
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        flag("Line.markers", self.markers)
+
 
 @dataclass(frozen=True, eq=False)
 class Path(Mark):
@@ -84,7 +97,7 @@ class Points(Mark):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "text", tuple(self.text))
+        object.__setattr__(self, "text", words("Points.text", self.text))
         if self.text and len(self.text) != self.xy.shape[-2]:
             raise ValueError(f"Points.text must have {self.xy.shape[-2]} labels, got {len(self.text)}")
 
@@ -94,14 +107,6 @@ class _Spans(Mark):
     begin: Any
     end: Any
     arrays: ClassVar = {"begin": (2, ("x0", "y0")), "end": (2, ("x1", "y1"))}
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.begin.shape[-2] != self.end.shape[-2]:
-            raise ValueError(
-                f"{type(self).__name__}.begin and .end must have the same number of points, "
-                f"got {self.begin.shape[-2]} and {self.end.shape[-2]}"
-            )
 
 
 class Arrows(_Spans):
@@ -133,10 +138,13 @@ class Heatmap(Mark):
     def __post_init__(self) -> None:
         super().__post_init__()
         known("Heatmap.scale", self.scale, SCALES)
+        number_format("Heatmap.format", self.format)
         object.__setattr__(self, "limits", limits("Heatmap.limits", self.limits))
         rows, columns = self.values.shape[-2:]
-        extent = (-0.5, columns - 0.5, -0.5, rows - 0.5) if self.extent is None else tuple(map(float, self.extent))
-        object.__setattr__(self, "extent", extent)
+        extent = (-0.5, columns - 0.5, -0.5, rows - 0.5) if self.extent is None else self.extent
+        edges = numbers("Heatmap.extent (x0, x1, y0, y1)", extent, shape=(4,)).tolist()
+        across = limits("Heatmap.extent[:2]", edges[:2]), limits("Heatmap.extent[2:]", edges[2:])
+        object.__setattr__(self, "extent", across[0] + across[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +155,10 @@ class Bars(Mark):
     y: Any
     width: float = field(default=0.7, kw_only=True)
     arrays: ClassVar = {"x": (1, ("x",)), "y": (1, ("y",))}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "width", number("Bars.width", self.width, 1e-12))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from attsvm_lib.scene.checks import known, numbers
+from attsvm_lib.scene.checks import LARGEST, flag, known, number, number_format, numbers, text, whole, words
 from attsvm_lib.scene.styles import STYLES
 
 
 def grid(name: str, values: Any) -> tuple[float, ...]:
     """A strictly increasing grid of at least two values."""
-    out = numbers(name, values)
+    out = numbers(name, values, largest=LARGEST)
     if out.ndim != 1 or out.size < 2 or (np.diff(out) <= 0).any():
         raise ValueError(f"{name} must be at least two strictly increasing numbers, got {values!r}")
     return tuple(out.tolist())
 
 
-def nearest(grid: tuple[float, ...], start: float | None) -> float:
+def nearest(name: str, grid: tuple[float, ...], start: Any) -> float:
     """The grid value nearest to ``start`` (the middle one when it is None)."""
-    return grid[len(grid) // 2] if start is None else min(grid, key=lambda v: abs(v - start))
+    if start is None:
+        return grid[len(grid) // 2]
+    wanted = number(name, start)
+    return min(grid, key=lambda v: abs(v - wanted))
 
 
-def between(name: str, value: Any, grid: tuple[float, ...]) -> float:
-    """``value`` as a float within the range of ``grid``."""
+def _pair(value: Any) -> tuple[Any, Any] | None:
+    """Both entries of a pair; None for anything else."""
     try:
-        number = float(value)
+        first, second = value if isinstance(value, (tuple, list, np.ndarray)) else ()
     except (TypeError, ValueError):
-        number = math.nan
-    if isinstance(value, str) or not grid[0] <= number <= grid[-1]:
-        raise ValueError(f"{name} must be a number from {grid[0]:g} to {grid[-1]:g}, got {value!r}")
-    return number
+        return None
+    return first, second
 
 
 class Parameter:
@@ -77,17 +77,21 @@ class Slider(Parameter):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", grid("Slider.values", self.values))
-        object.__setattr__(self, "start", nearest(self.values, self.start))
+        object.__setattr__(self, "start", nearest("Slider.start", self.values, self.start))
+        text("Slider.label", self.label)
+        text("Slider.unit", self.unit)
+        flag("Slider.only_grid", self.only_grid)
+        number_format("Slider.format", self.format)
 
     @property
     def grid(self) -> tuple[float, ...]:
         return self.values
 
     def check(self, name: str, value: Any) -> float:
-        number = between(name, value, self.values)
-        if self.only_grid and number not in self.values:
+        accepted = number(name, value, self.values[0], self.values[-1])
+        if self.only_grid and accepted not in self.values:
             raise ValueError(f"{name} must be one of {', '.join(f'{v:g}' for v in self.values)}, got {value!r}")
-        return number
+        return accepted
 
 
 @dataclass(frozen=True)
@@ -103,20 +107,19 @@ class Choice(Parameter):
     stays_scalar: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        options = tuple(self.options)
-        if isinstance(self.options, str) or len(set(options)) < 2 or len(set(options)) < len(options):
+        text("Choice.label", self.label)
+        options = words("Choice.options", self.options)
+        if len(set(options)) < 2 or len(set(options)) < len(options):
             raise ValueError(f"Choice.options must be at least two different strings, got {self.options!r}")
         object.__setattr__(self, "options", options)
-        object.__setattr__(self, "start", options[0] if self.start is None else self.check("start", self.start))
+        object.__setattr__(self, "start", options[0] if self.start is None else self.check("Choice.start", self.start))
 
     @property
     def grid(self) -> tuple[str, ...]:
         return self.options
 
     def check(self, name: str, value: Any) -> str:
-        if value not in self.options:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, self.options))}, got {value!r}")
-        return str(value)
+        return known(name, value, self.options)
 
 
 @dataclass(frozen=True)
@@ -128,14 +131,16 @@ class Toggle(Parameter):
     start: bool = False
     stays_scalar: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        text("Toggle.label", self.label)
+        object.__setattr__(self, "start", flag("Toggle.start", self.start))
+
     @property
     def grid(self) -> tuple[bool, bool]:
         return (False, True)
 
     def check(self, name: str, value: Any) -> bool:
-        if not isinstance(value, (bool, np.bool_)):
-            raise ValueError(f"{name} must be True or False, got {value!r}")
-        return bool(value)
+        return flag(name, value)
 
 
 @dataclass(frozen=True)
@@ -158,19 +163,27 @@ class Drag(Parameter):
 
     def __post_init__(self) -> None:
         x, y = grid("Drag.x", self.x), grid("Drag.y", self.y)
-        sx, sy = (None, None) if self.start is None else self.start
-        for key, value in {"x": x, "y": y, "start": (nearest(x, sx), nearest(y, sy))}.items():
+        start = (None, None) if self.start is None else numbers("Drag.start", self.start, shape=(2,)).tolist()
+        place = nearest("Drag.start[0]", x, start[0]), nearest("Drag.start[1]", y, start[1])
+        for key, value in {"x": x, "y": y, "start": place}.items():
             object.__setattr__(self, key, value)
+        text("Drag.label", self.label)
+        text("Drag.panel", self.panel)
         known("Drag.style", self.style, STYLES)
+        number_format("Drag.format", self.format)
 
     @property
     def grid(self) -> tuple[tuple[float, float], ...]:
         return tuple(itertools.product(self.x, self.y))
 
     def check(self, name: str, value: Any) -> tuple[float, float]:
-        if np.shape(value) != (2,):
+        pair = _pair(value)
+        if pair is None:
             raise ValueError(f"{name} must be a pair (x, y), got {value!r}")
-        return between(f"{name}[0]", value[0], self.x), between(f"{name}[1]", value[1], self.y)
+        return (
+            number(f"{name}[0]", pair[0], self.x[0], self.x[-1]),
+            number(f"{name}[1]", pair[1], self.y[0], self.y[-1]),
+        )
 
 
 @dataclass(frozen=True)
@@ -186,10 +199,10 @@ class Pick(Parameter):
     start: tuple[int, int] = (0, 0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(int(n) for n in self.shape))
-        if len(self.shape) != 2 or min(self.shape) < 1:
-            raise ValueError(f"Pick.shape must be (rows, columns), got {self.shape!r}")
-        object.__setattr__(self, "start", self.check("start", self.start))
+        text("Pick.label", self.label)
+        text("Pick.mark", self.mark)
+        object.__setattr__(self, "shape", self._cell("Pick.shape must be (rows, columns)", self.shape, 1, (10**6,) * 2))
+        object.__setattr__(self, "start", self.check("Pick.start", self.start))
 
     @property
     def grid(self) -> tuple[tuple[int, int], ...]:
@@ -197,10 +210,17 @@ class Pick(Parameter):
 
     def check(self, name: str, value: Any) -> tuple[int, int]:
         rows, columns = self.shape
-        if np.shape(value) == (2,) and 0 <= value[0] < rows and 0 <= value[1] < columns:
-            if int(value[0]) == value[0] and int(value[1]) == value[1]:
-                return int(value[0]), int(value[1])
-        raise ValueError(f"{name} must be a cell (row, column) of a {rows} x {columns} heatmap, got {value!r}")
+        expected = f"{name} must be a cell (row, column) of a {rows} x {columns} heatmap"
+        return self._cell(expected, value, 0, (rows - 1, columns - 1))
+
+    @staticmethod
+    def _cell(expected: str, value: Any, low: int, high: tuple[int, int]) -> tuple[int, int]:
+        """Two integers from ``low`` to ``high``."""
+        try:
+            row, column = _pair(value) or (None, None)
+            return whole("", row, low, high[0]), whole("", column, low, high[1])
+        except ValueError:
+            raise ValueError(f"{expected}, got {value!r}") from None
 
 
 @dataclass(frozen=True)
@@ -209,7 +229,7 @@ class Time:
     scene.
 
     ``start``: first frame shown (an index; negative counts from the end). ``seconds``: how long playing
-    takes.
+    takes, from 0.1 to 3600.
     """
 
     label: str
@@ -222,11 +242,17 @@ class Time:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", grid("Time.values", self.values))
-        if not -self.frames <= self.start < self.frames:
-            raise ValueError(f"Time.start must be a frame from {-self.frames} to {self.frames - 1}, got {self.start}")
-        object.__setattr__(self, "start", self.start % self.frames)
+        object.__setattr__(self, "start", self.frame("Time.start", self.start))
+        object.__setattr__(self, "seconds", number("Time.seconds", self.seconds, 0.1, 3600))
+        text("Time.label", self.label)
+        text("Time.unit", self.unit)
+        number_format("Time.format", self.format)
 
     @property
     def frames(self) -> int:
         """Number of frames."""
         return len(self.values)
+
+    def frame(self, name: str, value: Any) -> int:
+        """A frame's index, counted from the start; a ValueError that names ``name`` when there is no such frame."""
+        return whole(name, value, -self.frames, self.frames - 1, "a frame") % self.frames

@@ -24,7 +24,7 @@ def names() -> list[str]:
 
 def get(name: str) -> SceneFunction:
     """The scene called ``name`` (module, dot, function). ValueError when there is none."""
-    module, _, function = name.rpartition(".")
+    module, _, function = name.rpartition(".") if isinstance(name, str) else ("", "", "")
     path = f"{__name__}.{module}"
     if module and "." not in module and module in {m.name for m in pkgutil.iter_modules(__path__)}:
         found = getattr(importlib.import_module(path), function, None)
