@@ -69,7 +69,11 @@ def test_quick_experiments_are_not_judged(toy, capsys, monkeypatch):
     assert "not judged at quick size" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, []])
+@pytest.mark.parametrize(
+    "bad",
+    [np.nan, np.inf, [], "a", "1", 1 + 0j, {}, {"a": 1}, None, np.ma.masked, np.ma.array([1, 2], mask=[0, 1]),
+     [[1], [1, 2]], object()],
+)  # fmt: skip
 def test_measurements_must_be_finite_numbers(toy, bad):
     toy()
     with pytest.raises(ValueError, match="distance must hold finite numbers"):
@@ -78,8 +82,9 @@ def test_measurements_must_be_finite_numbers(toy, bad):
 
 def test_unknown_claims_and_measurements_are_refused(toy):
     toy()
-    with pytest.raises(ValueError, match="claim_id must be one of"):
-        check("no-such-claim", distance=1)
+    for unknown in ("no-such-claim", [], None, 3):
+        with pytest.raises(ValueError, match="claim_id must be one of"):
+            check(unknown, distance=1)
     with pytest.raises(ValueError, match=r"claim toy needs exactly the measurements \['distance'\], got \['angle'\]"):
         check("toy", angle=1)
 
@@ -90,6 +95,15 @@ def test_unknown_claims_and_measurements_are_refused(toy):
 def test_incomplete_records_are_refused(changes):
     with pytest.raises(ValueError, match="claim toy"):
         a_claim(**changes)
+
+
+@pytest.mark.parametrize("bounds", [(1, 0), (0, np.nan), (0,), 3, "ab", None, ("a", 1)])
+def test_a_criterion_needs_an_ordered_range(bounds):
+    with pytest.raises(ValueError, match=r"criterion distance: reproduced must be a range \(low, high\), low <= high"):
+        Criterion("distance", "m", bounds)
+    if bounds is not None:
+        with pytest.raises(ValueError, match=r"criterion distance: in_kind must be a range"):
+            Criterion("distance", "m", (0, 1), bounds)
 
 
 def test_each_claim_of_the_ledger_is_complete_and_named_once():

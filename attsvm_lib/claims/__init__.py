@@ -46,11 +46,11 @@ def check(claim_id, **measured):
     ClaimError
         When the verdict differs from the one on record. Experiments of quick size are printed, not judged.
     ValueError
-        When the claim or a criterion is unknown or missing, or a number is not finite.
+        When the claim or a criterion is unknown or missing, or a measurement is no finite real number.
     """
     from attsvm_lib.experiments import default_size
 
-    if claim_id not in LEDGER:
+    if not isinstance(claim_id, str) or claim_id not in LEDGER:
         raise ValueError(f"claim_id must be one of {', '.join(LEDGER)}, got {claim_id!r}")
     claim = LEDGER[claim_id]
     names = [criterion.name for criterion in claim.criteria]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attsvm_lib.validation import real_array
+
 __all__ = ["KINDS", "VERDICTS", "Claim", "Criterion", "Measured"]
 
 VERDICTS = ("reproduced", "in kind only", "not reproduced", "not tried")
@@ -36,6 +38,17 @@ class Criterion:
     in_kind: tuple[float, float] | None = None
     format: str = ".3g"
 
+    def __post_init__(self):
+        for key in ("reproduced", "in_kind"):
+            self._check_range(key, getattr(self, key))
+
+    def _check_range(self, key, bounds):
+        if key == "in_kind" and bounds is None:
+            return
+        pair = np.array(bounds if isinstance(bounds, (tuple, list)) else ())
+        if pair.shape != (2,) or pair.dtype.kind not in "iuf" or not pair[0] <= pair[1]:
+            raise ValueError(f"criterion {self.name}: {key} must be a range (low, high), low <= high, got {bounds!r}")
+
     def verdict(self, value):
         """The verdict on one number."""
         for verdict, bounds in (("reproduced", self.reproduced), ("in kind only", self.in_kind)):
@@ -64,10 +77,15 @@ class Measured:
 
     @classmethod
     def of(cls, criterion, value):
-        """From one number, or an array of one number a run; NaN and empty arrays are refused."""
-        values = np.asarray(value, dtype=float).ravel()
-        if not values.size or not np.isfinite(values).all():
-            raise ValueError(f"{criterion.name} must hold finite numbers, at least one, got {value!r}")
+        """From one real number, or an array of one number a run; anything else, NaN, masked or empty is refused."""
+        try:
+            if np.ma.is_masked(value):
+                raise ValueError
+            values = real_array(criterion.name, value).ravel()
+        except ValueError:
+            raise ValueError(
+                f"{criterion.name} must hold finite numbers, at least one and none masked, got {value!r}"
+            ) from None
         return cls(criterion, float(values.mean()), float(values.std()), values.size)
 
     def __str__(self):
