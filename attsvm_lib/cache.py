@@ -24,15 +24,32 @@ def library_hash():
 
 
 def cached(experiment):
-    """Decorate a function of hashable settings so that its result is stored in ATTSVM_CACHE, if that is set."""
+    """Decorate a function of hashable settings so that its result is stored in ATTSVM_CACHE, if that is set.
+
+    A call raises ValueError when ATTSVM_CACHE is set but nothing can be stored there.
+    """
 
     @functools.wraps(experiment)
     def call(*args, **settings):
-        folder = os.environ.get("ATTSVM_CACHE")
-        if not folder:
+        if not os.environ.get("ATTSVM_CACHE"):
             return experiment(*args, **settings)
         from joblib import Memory
 
-        return Memory(Path(folder) / library_hash(), verbose=0).cache(experiment)(*args, **settings)
+        return Memory(_folder() / library_hash(), verbose=0).cache(experiment)(*args, **settings)
 
     return call
+
+
+def _folder():
+    """The folder that ATTSVM_CACHE names, made if it is not there; ValueError when nothing can be stored in it."""
+    folder = Path(os.environ["ATTSVM_CACHE"])
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        usable = os.access(folder, os.R_OK | os.W_OK | os.X_OK)
+    except (OSError, ValueError):  # a file is in the way, no permission, or no path at all
+        usable = False
+    if not usable:
+        raise ValueError(
+            f"ATTSVM_CACHE must name a folder in which files can be stored, or be unset; got {str(folder)!r}"
+        )
+    return folder

@@ -17,7 +17,7 @@ from attsvm_lib.cache import cached
 from attsvm_lib.data import TokenData, random_data, random_direction
 from attsvm_lib.selection import optimal_tokens, scores
 from attsvm_lib.svm import InfeasibleError, att_svm, separable
-from attsvm_lib.validation import choice, integer
+from attsvm_lib.validation import choice, integer, integer_array
 
 __all__ = [
     "RankStatistics",
@@ -71,6 +71,12 @@ def separability(n, T, d, *, draws=200, seed=0, attention="cross", law="sphere",
     -------
     float
         In [0, 1].
+
+    Raises
+    ------
+    TieError
+        With `selection` "optimal", when the optimal token of a problem is not unique. Random tokens tie almost
+        never, except in d = 1, where unit tokens are +-1.
 
     Notes
     -----
@@ -155,9 +161,14 @@ def separability_threshold(T, d, *, draws=100, seed=0):
 def half_feasible(reached, *, most):
     """Number of sequences n* at which half of the problems are feasible, from what `feasible_sequences` returned.
 
-    Linear interpolation between whole n. ArithmeticError when more than half bear all `most` sequences.
+    Linear interpolation between whole n. ValueError when `reached` does not hold integers in 0..most, at least one;
+    ArithmeticError when more than half bear all `most` sequences.
     """
-    share = (np.asarray(reached) >= np.arange(most + 1)[:, None]).mean(1)
+    most = integer("most", most, 1)
+    reached = integer_array("reached", reached, (None,), 0, most + 1, axes="(draws,)")
+    if not reached.size:
+        raise ValueError("reached must hold at least one count, got none")
+    share = (reached >= np.arange(most + 1)[:, None]).mean(1)
     if share[-1] > 0.5:
         raise ArithmeticError(f"more than half of the problems are feasible with {most} sequences, the most tried")
     n = int(np.argmax(share <= 0.5))
@@ -200,6 +211,12 @@ def rank_statistics(n, T, d, *, problems=20, limit=400, seed=0, attention="cross
     -------
     RankStatistics
         Fewer than `problems` ranks, possibly none, when the limit ends the search.
+
+    Raises
+    ------
+    TieError
+        When the optimal token of a problem is not unique. Random tokens tie almost never, except in d = 1, where
+        unit tokens are +-1.
 
     Notes
     -----

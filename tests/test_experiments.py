@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attsvm_lib import TokenData, att_svm, cache, separable
+from attsvm_lib import TieError, TokenData, att_svm, cache, separable
 from attsvm_lib.experiments import (
     default_size,
     feasible_sequences,
@@ -99,6 +99,13 @@ def test_size_is_full_on_a_laptop_and_quick_on_binder(monkeypatch):
         (lambda: feasible_sequences(3, 4, most=0), "most must be an integer of at least 1, got 0"),
         (lambda: separability_threshold(1, 4), "T must be an integer of at least 2, got 1"),
         (lambda: rank_statistics(5, 5, 5, problems=0), "problems must be an integer of at least 1, got 0"),
+        (lambda: half_feasible([], most=3), "reached must be an integer array"),
+        (lambda: half_feasible(np.zeros(0, int), most=3), "reached must"),
+        (lambda: half_feasible({}, most=3), "reached must be an integer array"),
+        (lambda: half_feasible([np.nan, 1], most=3), "reached must be an integer array"),
+        (lambda: half_feasible([1, 4], most=3), "reached must lie in 0..3, got 4"),
+        (lambda: half_feasible([[1, 2]], most=3), r"reached must have shape \(draws,\), got \(1, 2\)"),
+        (lambda: half_feasible([1, 2], most=None), "most must be an integer of at least 1, got None"),
         (lambda: separability(4, 3, 2, selection="best"), "selection must be one of 'random', 'optimal', got 'best'"),
     ],
 )
@@ -124,6 +131,29 @@ def test_results_are_computed_once_for_each_setting_and_each_version_of_the_libr
     monkeypatch.setattr(cache, "library_hash", lambda: "another")
     experiment(3)
     assert (tmp_path / "log").read_text() == "xxx"
+
+
+def test_a_cache_that_cannot_be_used_is_named(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    calls = []
+    experiment = cache.cached(lambda: calls.append(1))
+    for bad in (tmp_path / "file", tmp_path / "file" / "below"):
+        monkeypatch.setenv("ATTSVM_CACHE", str(bad))
+        with pytest.raises(ValueError, match="ATTSVM_CACHE must name a folder in which files can be stored"):
+            experiment()
+    monkeypatch.setenv("ATTSVM_CACHE", str(tmp_path))
+    monkeypatch.setattr(cache.os, "access", lambda *_: False)
+    with pytest.raises(ValueError, match="ATTSVM_CACHE must name a folder"):
+        experiment()
+    assert calls == []
+
+
+@pytest.mark.parametrize(
+    "call", [lambda: rank_statistics(3, 3, 1), lambda: separability(3, 3, 1, draws=3, selection="optimal")]
+)
+def test_ties_of_tokens_on_a_line_stop_an_experiment(call):
+    with pytest.raises(TieError):
+        call()
 
 
 def test_without_a_folder_nothing_is_stored(monkeypatch):
