@@ -3,8 +3,19 @@
 import numpy as np
 import pytest
 
-from attsvm_lib import InfeasibleError, LinearHead, TokenData, att_svm, correlation, optimal_tokens, scores, train
+from attsvm_lib import (
+    ConvergenceError,
+    InfeasibleError,
+    LinearHead,
+    TokenData,
+    att_svm,
+    correlation,
+    optimal_tokens,
+    scores,
+    train,
+)
 from attsvm_lib.experiments import feasible_sequences, random_problem
+from attsvm_lib.scenes import token_selection
 from attsvm_lib.scenes.token_selection import (
     DIMENSIONS,
     GRID,
@@ -86,6 +97,28 @@ def test_positions_without_a_solution_say_why():
         assert np.isnan(picture.marks["W_mm"].end).all()
         assert np.isnan(picture.readouts["margin"].value)
     assert drag_a_token(token=(0.5, 0.7)).message is None
+
+
+@pytest.mark.parametrize("model", ["W", "(K, Q)"])
+@pytest.mark.parametrize("shift", [0.0, 1e-14, 1e-12, 1e-9, 3e-7, 1e-5, 1e-3])
+@pytest.mark.parametrize(("star", "words"), [((0.6, 0.7), "duplicates"), ((0.9, 0.3), "scores")])
+def test_a_live_kernel_never_meets_an_error_close_to_a_tie(star, words, shift, model):
+    picture = drag_a_token(token=(star[0] - shift, star[1]), model=model)
+    absent = np.isnan(picture.readouts["margin"].value)
+    assert absent == (picture.message is not None)
+    if shift <= 3e-7:
+        assert words in picture.message
+        assert ("to within 1e-6" in picture.message) == (shift > 0)
+
+
+def test_a_solver_that_stops_short_of_its_accuracy_is_said(monkeypatch):
+    def fail(*_, **__):
+        raise ConvergenceError(1e-3)
+
+    monkeypatch.setattr(token_selection, "att_svm", fail)
+    picture = drag_a_token(token=(0.5, 0.5))
+    assert "does not reach its accuracy" in picture.message
+    assert np.isnan(picture.readouts["margin"].value)
 
 
 @pytest.mark.parametrize("tokens", ["3", "6", "12"])

@@ -26,8 +26,8 @@ from attsvm_lib.scene import (
     Time,
     scene,
 )
-from attsvm_lib.selection import TieError, correlation, optimal_tokens, scores
-from attsvm_lib.svm import InfeasibleError, att_svm
+from attsvm_lib.selection import correlation, scores
+from attsvm_lib.svm import ConvergenceError, InfeasibleError, att_svm
 from attsvm_lib.training import train
 
 __all__ = ["drag_a_token", "separability_map"]
@@ -44,8 +44,13 @@ STEPS = np.unique(np.rint(np.geomspace(1, 400, 27)).astype(int))
 STEP = 0.25
 START = np.eye(2)  # W(0) = K(0) = Q(0) = I
 MODELS = ("W", "(K, Q)")
+EXACT = 1e-15  # scores this close are equal but for rounding
+CLOSE = 1e-6  # scores this close are too close to solve for: the solution grows as 1 / distance
 DUPLICATE = "The dragged token duplicates the optimal one: no W can select between them."
+NEAR_DUPLICATE = "The dragged token duplicates the optimal one to within 1e-6: a W that separates them is too large."
 TIE = "The dragged token scores exactly as much as the star: no token is optimal, so there is nothing to solve."
+NEAR_TIE = "The dragged token scores as much as the star to within 1e-6: too close to say which one is optimal."
+UNSOLVED = "The solver does not reach its accuracy here, so no solution is shown."
 
 
 def plane_data(token):
@@ -108,7 +113,7 @@ def drag_a_token(token, model):
 
     Solid facts per position: :math:`\alpha_i = \arg\max_t v^\top x_{it}`, :math:`W_{mm}` (Frobenius, for W) or
     :math:`W^\star_{mm}` (nuclear, for (K, Q)), and a run of normalized gradient descent on the logistic risk. Where
-    the dragged token duplicates the optimal one or ties with it, the solution is absent.
+    the dragged token duplicates the optimal one or ties with it, to within 1e-6, the solution is absent.
     Source: arXiv 2308.16898, sections 2 and 5 (its Figures 1 and 2 draw such paths).
     """
     data = plane_data(token)
@@ -126,14 +131,26 @@ def drag_a_token(token, model):
 def _solution(data, alpha, g, model):
     """(solution, None), or (None, why there is none), of position g."""
     one = TokenData(data.X[g], data.Z[g], data.Y[g])
+    tie = _tie(one)
+    if tie is not None:
+        return None, tie
     try:
-        solution = att_svm(one, alpha[g], norm="frobenius" if model == "W" else "nuclear")
-        optimal_tokens(scores(one, HEAD), tol=1e-9)
-    except InfeasibleError:
-        return None, DUPLICATE
-    except TieError:
-        return None, TIE
-    return solution, None
+        return att_svm(one, alpha[g], norm="frobenius" if model == "W" else "nuclear"), None
+    except (ConvergenceError, InfeasibleError):
+        return None, UNSOLVED
+
+
+def _tie(data):
+    """Why the two best tokens of sequence 1 are too alike to choose between them; None when they are not."""
+    gamma = scores(data, HEAD)[DRAGGED[0]]
+    second, first = np.argsort(gamma, kind="stable")[-2:]
+    gap = gamma[first] - gamma[second]
+    if gap > CLOSE:
+        return None
+    distance = np.linalg.norm(data.X[DRAGGED[0], first] - data.X[DRAGGED[0], second])
+    if distance <= CLOSE:
+        return DUPLICATE if distance == 0 else NEAR_DUPLICATE
+    return TIE if gap <= EXACT else NEAR_TIE
 
 
 def _tokens(data, alpha):
