@@ -6,7 +6,7 @@ import keyword
 from typing import Any
 
 # arguments and traits of `attsvm_lib.explore.Explorable` and of `attsvm_lib.figures.draw`
-OWN = frozenset("budget frame progress ranges scene self size start width".split())
+OWN = frozenset("budget frame progress ranges scene self size width".split())
 
 # public attributes of anywidget.AnyWidget, by name, so that declaring a scene imports no widget package
 WIDGET = frozenset(
