@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attsvm_lib.validation import choice, generator, integer, real_array
+from attsvm_lib.validation import batch_axes, choice, generator, integer, real_array
 
 __all__ = ["TokenData", "check_data", "random_data", "random_direction"]
 
@@ -104,7 +104,7 @@ def random_direction(d, *, rng, batch=()):
         Normalized Gaussian vectors.
     """
     d = integer("d", d, 1)
-    v = generator("rng", rng).standard_normal((*batch, d))
+    v = generator("rng", rng).standard_normal((*batch_axes("batch", batch), d))
     return v / np.linalg.norm(v, axis=-1, keepdims=True)
 
 
@@ -135,6 +135,7 @@ def random_data(n, T, d, *, rng, batch=(), attention="cross", law="sphere", labe
     """
     n, T, d = integer("n", n, 1), integer("T", T, 1), integer("d", d, 1)
     generator("rng", rng)
+    batch = batch_axes("batch", batch)
     choice("attention", attention, ("cross", "self"))
     choice("law", law, ("sphere", "gaussian"))
     choice("labels", labels, ("random", "positive"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from attsvm_lib.data import check_data
-from attsvm_lib.validation import positive, real_array
+from attsvm_lib.validation import bounded, common_batch, positive, real_array
 
-__all__ = ["TieError", "correlation", "locally_optimal", "optimal_tokens", "scores"]
+__all__ = ["TieError", "check_solution", "correlation", "locally_optimal", "optimal_tokens", "scores"]
 
 
 class TieError(ValueError):
@@ -48,14 +48,19 @@ def scores(data, v):
     Raises
     ------
     ValueError
-        When v is not finite or its last axis is not d.
+        When v is not finite, its last axis is not d, or its batch axes do not fit the data's.
+    FloatingPointError
+        When a score overflows.
 
     Notes
     -----
     Source: arXiv 2308.16898, section 2 (token score).
     """
     v = real_array("v", v, (..., check_data(data).d), axes=f"(..., {data.d})")
-    return data.Y[..., None] * np.einsum("...ntd,...d->...nt", data.X, v)
+    common_batch({"v": v.shape[:-1], "data": data.batch_shape})
+    with np.errstate(over="ignore", invalid="ignore"):
+        gamma = np.einsum("...ntd,...d->...nt", data.X, v)
+    return data.Y[..., None] * bounded("the scores v^T x", gamma)
 
 
 def optimal_tokens(gamma, *, tol=0.0):
@@ -114,10 +119,7 @@ def correlation(A, B):
     A, B = (real_array(k, M, (..., None, None), axes="(..., p, q)") for k, M in (("A", A), ("B", B)))
     if A.shape[-2:] != B.shape[-2:]:
         raise ValueError(f"A and B must have the same last two axes, got {A.shape} and {B.shape}")
-    try:
-        np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
-    except ValueError:
-        raise ValueError(f"A and B must have leading axes that broadcast, got {A.shape} and {B.shape}") from None
+    common_batch({"A": A.shape[:-2], "B": B.shape[:-2]})
     unit = []
     for name, M in (("A", A), ("B", B)):
         scale = np.abs(M).max((-2, -1), keepdims=True)
@@ -126,6 +128,14 @@ def correlation(A, B):
         M = M / scale
         unit.append(M / np.linalg.norm(M, axis=(-2, -1), keepdims=True))
     return np.clip((unit[0] * unit[1]).sum((-2, -1)), -1.0, 1.0)[()]
+
+
+def check_solution(solution):
+    """Return `solution` when it has what a `Solution` of `att_svm` has, or raise ValueError."""
+    if isinstance(solution, type) or not all(hasattr(solution, k) for k in ("W", "alpha", "rows", "support")):
+        given = solution.__name__ if isinstance(solution, type) else type(solution).__name__
+        raise ValueError(f"solution must be a Solution, as att_svm returns it, got {given}")
+    return solution
 
 
 def locally_optimal(solution, gamma):
@@ -143,10 +153,16 @@ def locally_optimal(solution, gamma):
     -------
     bool
 
+    Raises
+    ------
+    ValueError
+        When an argument is of another kind, or gamma does not fit the solution.
+
     Notes
     -----
     Source: arXiv 2308.16898, section 5 (locally optimal tokens).
     """
+    check_solution(solution)
     gamma = real_array("gamma", gamma, (len(solution.alpha), None), axes=f"({len(solution.alpha)}, T)")
     i, t = solution.rows[solution.support].T
     if len(t) and t.max() >= gamma.shape[1]:

@@ -7,7 +7,21 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["choice", "generator", "integer", "integer_array", "positive", "real_array"]
+__all__ = [
+    "batch_axes",
+    "bounded",
+    "choice",
+    "common_batch",
+    "generator",
+    "integer",
+    "integer_array",
+    "not_a_pair",
+    "positive",
+    "real_array",
+]
+
+LIMIT = np.finfo(np.float64).max / 4
+"""Differences of two numbers below this do not overflow."""
 
 
 def _shape_text(shape):
@@ -65,8 +79,11 @@ def real_array(name, value, shape=None, *, axes=None):
 
 def integer_array(name, value, shape, low, high, *, axes=None):
     """Return `value` as a read-only integer array with entries in low <= value < high, or raise ValueError."""
-    array = np.asarray(value)
     expected = axes or _shape_text(shape)
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of unequal length
+        raise ValueError(f"{name} must be an integer array of shape {expected}, got {value!r}") from None
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} must be an integer array of shape {expected}, got dtype {array.dtype}")
     if not _shape_fits(array.shape, shape):
@@ -85,6 +102,47 @@ def integer(name, value, low):
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < low:
         raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}")
     return int(value)
+
+
+def batch_axes(name, value):
+    """Return `value` as a tuple of ints of at least 1, the lengths of batch axes, or raise ValueError."""
+    whole = isinstance(value, tuple) and all(
+        isinstance(k, (int, np.integer)) and not isinstance(k, (bool, np.bool_)) and k >= 1 for k in value
+    )
+    if not whole:
+        raise ValueError(f"{name} must be a tuple of integers of at least 1, got {value!r}")
+    return tuple(map(int, value))
+
+
+def common_batch(shapes):
+    """Return the shape that the batch axes of several arguments broadcast to, or raise ValueError.
+
+    Parameters
+    ----------
+    shapes : dict of str to tuple of int
+        The batch axes of each argument, by name.
+    """
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        given = ", ".join(f"{shape} for {name}" for name, shape in shapes.items())
+        *names, last = shapes
+        names = f"{', '.join(names)} and {last}"
+        raise ValueError(f"{names} must have batch axes that broadcast against each other, got {given}") from None
+
+
+def bounded(what, array):
+    """Return a computed `array` when a difference of two entries cannot overflow, or raise FloatingPointError."""
+    if not (np.abs(array) < LIMIT).all():
+        raise FloatingPointError(f"{what} overflow: rescale the data, the head or the weights")
+    return array
+
+
+def not_a_pair(name, value, hint):
+    """Raise ValueError when `value` is a pair of matrices: as one array it would become a batch of two."""
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        if all(isinstance(part, np.ndarray) and part.ndim >= 2 for part in value):
+            raise ValueError(f"{name} must be one array, got a pair of arrays: {hint}")
 
 
 def positive(name, value, *, zero=False):

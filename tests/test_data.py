@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attsvm_lib import TokenData, random_data, random_direction
+from attsvm_lib import TokenData, random_data, random_direction, random_start
 
 
 def arrays(n=2, T=3, d=4, batch=()):
@@ -90,3 +90,16 @@ def test_bad_generator_arguments_are_refused(arguments, message):
 def test_random_direction_is_a_unit_vector():
     v = random_direction(6, rng=np.random.default_rng(1), batch=(9,))
     np.testing.assert_allclose(np.linalg.norm(v, axis=-1), 1)
+
+
+@pytest.mark.parametrize("batch", [3, None, (-1,), (0,), (2.5,), [2], "23", (True,)])
+def test_batch_axes_of_another_kind_are_refused_everywhere(batch):
+    rng, message = np.random.default_rng(0), r"batch must be a tuple of integers of at least 1, got"
+    for draw in (
+        lambda: random_data(2, 3, 4, rng=rng, batch=batch),
+        lambda: random_direction(4, rng=rng, batch=batch),
+        lambda: random_start(4, rng=rng, batch=batch),
+        lambda: random_start(4, 2, rng=rng, batch=batch),
+    ):
+        with pytest.raises(ValueError, match=message):
+            draw()

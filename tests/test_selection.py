@@ -74,3 +74,26 @@ def test_the_optimal_selection_is_locally_optimal_and_the_worst_is_not():
     assert not locally_optimal(att_svm(data, optimal_tokens(-gamma)), gamma)
     with pytest.raises(ValueError, match=r"gamma must have shape \(3, T\)"):
         locally_optimal(att_svm(data, optimal_tokens(gamma)), gamma[:2])
+
+
+def test_data_and_solutions_of_another_kind_are_refused():
+    gamma = np.zeros((3, 4))
+    for wrong, kind in ((None, "NoneType"), ("x", "str"), (np.eye(3), "ndarray")):
+        with pytest.raises(ValueError, match=f"data must be a TokenData, got {kind}"):
+            scores(wrong, np.ones(5))
+        with pytest.raises(ValueError, match=f"solution must be a Solution, as att_svm returns it, got {kind}"):
+            locally_optimal(wrong, gamma)
+
+
+def test_batch_axes_that_do_not_fit_are_named_with_their_shapes():
+    data = random_data(3, 4, 5, rng=np.random.default_rng(0), batch=(2,))
+    with pytest.raises(ValueError, match=r"v and data must have batch axes .* got \(3,\) for v, \(2,\) for data"):
+        scores(data, np.ones((3, 5)))
+    with pytest.raises(ValueError, match=r"A and B must have batch axes .* got \(2,\) for A, \(3,\) for B"):
+        correlation(np.ones((2, 5, 5)), np.ones((3, 5, 5)))
+
+
+def test_scores_that_overflow_are_an_error_and_not_nan():
+    data = random_data(3, 4, 5, rng=np.random.default_rng(0))
+    with pytest.raises(FloatingPointError, match=r"the scores v\^T x overflow"):
+        scores(type(data)(1e200 * data.X, data.Z, data.Y), 1e200 * np.ones(5))
