@@ -25,7 +25,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from attsvm_lib.data import check_data
-from attsvm_lib.validation import real_array
+from attsvm_lib.validation import bounded, common_batch, not_a_pair, real_array
 
 __all__ = [
     "Direction",
@@ -60,6 +60,8 @@ def softmax(a, axis=-1):
 @runtime_checkable
 class Head(Protocol):
     """What a head h: R^d -> R must offer; its parameters may carry leading batch axes.
+
+    A head with batch axes should also have `batch_shape`, their shape, so that a misfit is named early.
 
     The rest of the library does not ask what kind of head it is, except where a formula holds for linear
     heads only.
@@ -97,6 +99,11 @@ class LinearHead:
     def __init__(self, v):
         self.v = real_array("v", v, (..., None), axes="(..., d)")
 
+    @property
+    def batch_shape(self):
+        """The leading axes: () for one head."""
+        return self.v.shape[:-1]
+
     def __repr__(self):
         return f"LinearHead(d={self.v.shape[-1]})"
 
@@ -114,6 +121,7 @@ class LinearHead:
     def _check(self, o):
         if o.shape[-1] != self.v.shape[-1]:
             raise ValueError(f"v must have the length of a token, d = {o.shape[-1]}, got {self.v.shape[-1]}")
+        common_batch({"v": self.batch_shape, "o": o.shape[:-2]})
 
 
 class Direction(NamedTuple):
@@ -151,8 +159,10 @@ def attention_scores(data, W):
     ------
     ValueError
         When W is not finite or does not fit the data.
+    FloatingPointError
+        When a score overflows.
     """
-    return _scores(data, _matrix("W", W, data, data.d))
+    return _scores(data, _matrix("W", W, data, check_data(data).d))
 
 
 def attention_probabilities(data, W):
@@ -177,8 +187,11 @@ def output(data, head, W):
     ------
     ValueError
         When W or the head does not fit the data.
+    FloatingPointError
+        When the attention scores or the output overflow.
     """
-    return check_head(head).value(_mix(attention_probabilities(data, W), data.X))
+    W = _weights(data, head, W)
+    return _value(head, _mix(softmax(_scores(data, W)), data.X))
 
 
 def loss(data, head, W):
@@ -189,7 +202,8 @@ def loss(data, head, W):
     array or float, shape (...)
         Accurate for every sign and size of Y_i f_i; for L - inf L see `attsvm_lib.excess`.
     """
-    return np.logaddexp(0.0, -data.Y * output(data, head, W)).mean(-1)
+    f = output(data, head, W)
+    return np.logaddexp(0.0, -data.Y * f).mean(-1)
 
 
 def gradient(data, head, W):
@@ -199,10 +213,11 @@ def gradient(data, head, W):
     -------
     array, shape (..., d, d)
         Relatively accurate until the gradient itself underflows (below 1e-308); `descent_direction` gives its
-        direction beyond.
+        direction beyond. A gradient too large for a double raises FloatingPointError.
     """
     step = descent_direction(data, head, W)
-    return -np.exp(step.log_norm)[..., None, None] * step.unit
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bounded("the entries of the gradient", -np.exp(step.log_norm)[..., None, None] * step.unit)
 
 
 def gradient_kq(data, head, K, Q):
@@ -223,11 +238,23 @@ def gradient_kq(data, head, K, Q):
     ------
     ValueError
         When K, Q or the head does not fit the data, or K and Q differ in width.
+    FloatingPointError
+        When K Q^T, the attention scores, the output or a gradient overflow.
     """
+    check_head(head)
     K = _matrix("K", K, data, None)
     Q = _matrix("Q", Q, data, K.shape[-1])
-    G = gradient(data, head, K @ Q.swapaxes(-1, -2))
-    return G @ Q, G.swapaxes(-1, -2) @ K
+    _common_batch(data, head, {"K": K.shape[:-2], "Q": Q.shape[:-2]})
+    G = gradient(data, head, product(K, Q))
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = G @ Q, G.swapaxes(-1, -2) @ K
+    return tuple(bounded("the entries of the gradient", part) for part in parts)
+
+
+def product(K, Q):
+    """W = K Q^T of validated factors, shape (..., d, d); an overflow raises FloatingPointError."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bounded("the entries of K Q^T", K @ Q.swapaxes(-1, -2))
 
 
 def descent_direction(data, head, W):
@@ -249,6 +276,8 @@ def descent_direction(data, head, W):
     ------
     ValueError
         When W or the head does not fit the data.
+    FloatingPointError
+        When the attention scores, the output or the scores of the tokens overflow.
 
     Notes
     -----
@@ -256,50 +285,63 @@ def descent_direction(data, head, W):
     exponentiated, so that nothing is lost at margins of hundreds, where all softmax entries but one
     underflow.
     """
-    W = _matrix("W", W, data, data.d)
+    W = _weights(data, head, W)
     c, noise, log_scale = _coefficients(data, head, W)
-    G = _mix(c, data.X).swapaxes(-1, -2) @ data.Z
-    peak = np.abs(G).max((-2, -1), keepdims=True)
-    length = np.linalg.norm(G / np.where(peak > 0, peak, 1.0), axis=(-2, -1), keepdims=True) * peak
-    bound = (noise * _size(data.Z)).sum(-1)
+    (X, x_exponent), (Z, z_exponent) = _unit_scale(data.X, 3), _unit_scale(data.Z, 2)
+    G = _mix(c, X).swapaxes(-1, -2) @ Z
+    length = frobenius(G)[..., None, None]
+    bound = (data.d * noise * _size(X).max(-1) * _size(Z)).sum(-1)
     is_zero = length[..., 0, 0] <= bound
     safe = np.where(is_zero[..., None, None], 1.0, length)
     unit = np.where(is_zero[..., None, None], 0.0, G / safe)
+    log_scale = log_scale + (x_exponent + z_exponent) * np.log(2.0)
     log_norm = np.where(is_zero, -np.inf, log_scale + np.log(safe[..., 0, 0]))
     return Direction(unit, log_norm[()], is_zero[()])
 
 
-def _coefficients(data, head, W):
-    """c_it of the module's formula divided by exp(log_scale), and a rounding bound for sum_t c_it x_it.
+def frobenius(M):
+    """||M||_F over the last two axes, shape (...), without overflow or underflow of the squares."""
+    peak = np.abs(M).max((-2, -1), keepdims=True)
+    return np.linalg.norm(M / np.where(peak > 0, peak, 1.0), axis=(-2, -1)) * peak[..., 0, 0]
 
-    Shapes (..., n, T), (..., n) and (...).
+
+def _coefficients(data, head, W):
+    """c_it of the module's formula divided by exp(log_scale), and the relative rounding of sum_t c_it x_it.
+
+    Shapes (..., n, T), (..., n) and (...); the rounding is in units of d times the largest token.
     """
     a = _scores(data, W)
     log_s = log_softmax(a)
     s = np.exp(log_s)
     o = _mix(s, data.X)
-    g = check_head(head).gradient(o)
-    size = _size(data.X).max(-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        g = head.gradient(o)
+    size = _size(EPS * data.X).max(-1)
     delta, error = _relative_scores(data, g, s.argmax(-1), size)
-    log_slope = -np.logaddexp(0.0, data.Y * head.value(o)) - np.log(data.n)
+    log_slope = -np.logaddexp(0.0, data.Y * _value(head, o)) - np.log(data.n)
     log_delta = np.log(np.abs(delta), out=np.full(delta.shape, -np.inf), where=delta != 0)
-    log_pull = log_slope[..., None] + log_s + log_delta
-    log_scale = log_pull.max((-2, -1), keepdims=True)
-    log_scale = np.where(np.isfinite(log_scale), log_scale, 0.0)
-    pull = np.exp(log_pull - log_scale)
-    doubt = np.divide(pull, np.abs(delta), out=np.zeros(pull.shape), where=delta != 0).sum(-1) * error
+    # the slope of a wrong output of 1e20 is about -1e20 in logarithm: added to log_s it would swallow it
+    log_pull = log_s + log_delta
+    top = log_pull.max(-1, keepdims=True)
+    log_size = log_slope[..., None] + top
+    log_scale = log_size.max((-2, -1), keepdims=True)
+    top, log_scale = (np.where(np.isfinite(u), u, 0.0) for u in (top, log_scale))
+    pull = np.exp(log_pull - top) * np.exp(log_size - log_scale)
+    relative = np.divide(error[..., None], np.abs(delta), out=np.zeros(delta.shape), where=delta != 0)
+    doubt = (pull * relative).sum(-1)
     pull *= np.sign(delta)
     c = pull - s * pull.sum(-1, keepdims=True)
     noise = (np.abs(c) + np.abs(pull)).sum(-1) * (1.0 + np.abs(a).max(-1)) * EPS + 2 * doubt
-    return c, data.d * size * noise, log_scale[..., 0, 0]
+    return c, noise, log_scale[..., 0, 0]
 
 
 def _relative_scores(data, g, r, size):
     """delta_it = Y_i (x_it - x_ir)^T g_i, zero where rounding swallows it, and its rounding error over d."""
-    gamma = (data.X @ g[..., None])[..., 0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        gamma = bounded("the scores x^T grad h of the tokens", (data.X @ g[..., None])[..., 0])
     r = np.broadcast_to(r, gamma.shape[:-1])[..., None]
     delta = gamma - np.take_along_axis(gamma, r, -1)
-    error = 2 * EPS * size * np.linalg.norm(g, axis=-1)
+    error = 2 * size * frobenius(g[..., None, :])
     lost = np.abs(delta) <= data.d * error[..., None]
     return np.where(lost, 0.0, data.Y[..., None] * delta), error
 
@@ -309,8 +351,22 @@ def _size(x):
     return np.abs(x).max(-1) * np.sqrt(x.shape[-1])
 
 
+def _unit_scale(x, axes):
+    """x divided by the power of two above its largest entry over the last `axes` axes (exact), and the exponent."""
+    last = tuple(range(-axes, 0))
+    exponent = np.frexp(np.abs(x).max(last, keepdims=True))[1]
+    return np.ldexp(x, -exponent), exponent.squeeze(last)
+
+
 def _scores(data, W):
-    return (data.X @ (data.Z @ W.swapaxes(-1, -2))[..., None])[..., 0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        a = (data.X @ (data.Z @ W.swapaxes(-1, -2))[..., None])[..., 0]
+    return bounded("the attention scores x^T W z", a)
+
+
+def _value(head, o):
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bounded("the outputs h(o) of the head", head.value(o))
 
 
 def _mix(weights, X):
@@ -318,16 +374,23 @@ def _mix(weights, X):
     return (weights[..., None, :] @ X)[..., 0, :]
 
 
+def _weights(data, head, W):
+    """Validate W (..., d, d) against data and head."""
+    check_head(head)
+    W = _matrix("W", W, data, check_data(data).d)
+    _common_batch(data, head, {"W": W.shape[:-2]})
+    return W
+
+
+def _common_batch(data, head, shapes):
+    return common_batch({**shapes, "data": data.batch_shape, "head": getattr(head, "batch_shape", ())})
+
+
 def _matrix(name, value, data, columns):
     """Validate a (..., d, columns) weight matrix whose batch axes must broadcast against the data's."""
     check_data(data)
+    not_a_pair(name, value, "for factors K and Q pass K @ Q.T, for a batch np.stack")
     axes = f"(..., {data.d}, {'m' if columns is None else columns})"
     value = real_array(name, value, (..., data.d, columns), axes=axes)
-    try:
-        np.broadcast_shapes(value.shape[:-2], data.batch_shape)
-    except ValueError:
-        raise ValueError(
-            f"{name} must have batch axes that broadcast against the data's {data.batch_shape}, "
-            f"got {value.shape[:-2]}"
-        ) from None
+    common_batch({name: value.shape[:-2], "data": data.batch_shape})
     return value

@@ -56,7 +56,7 @@ def exact_direction(data, v, W):
     """-grad L / ||grad L|| and its logarithmic length in 1500-digit arithmetic, from the same doubles."""
     with localcontext() as context:
         context.prec = 1500  # more digits than the subtraction gamma - mean can cancel
-        context.Emin = -10**6
+        context.Emin = -(10**6)
         X, Z, Y, v, W = (np.vectorize(Decimal)(a) for a in (data.X, data.Z, data.Y, v, W))
         G = np.full(W.shape, Decimal(0))
         for i in range(data.n):
@@ -257,9 +257,7 @@ def test_many_weights_on_one_data_set_and_many_heads_on_one_weight():
     np.testing.assert_allclose(gradient(data, head, W)[4], gradient(data, head, W[4]), atol=1e-15)
     heads = LinearHead(random_direction(3, rng=rng, batch=(5,)))
     assert gradient(data, heads, W[0]).shape == (5, 3, 3)
-    np.testing.assert_allclose(
-        gradient(data, heads, W[0])[2], gradient(data, LinearHead(heads.v[2]), W[0]), atol=1e-15
-    )
+    np.testing.assert_allclose(gradient(data, heads, W[0])[2], gradient(data, LinearHead(heads.v[2]), W[0]), atol=1e-15)
 
 
 # bad input
@@ -271,7 +269,9 @@ def test_bad_input_names_the_argument():
         gradient(data, head, W[:, :2])
     with pytest.raises(ValueError, match="W must be finite, got nan"):
         loss(data, head, np.full((3, 3), np.nan))
-    with pytest.raises(ValueError, match=r"W must have batch axes that broadcast.*\(2,\), got \(5,\)"):
+    with pytest.raises(
+        ValueError, match=r"W and data must have batch axes that broadcast .*, got \(5,\) for W, \(2,\) for data"
+    ):
         gradient(problem(9, batch=(2,))[0], head, np.zeros((5, 3, 3)))
     with pytest.raises(ValueError, match="v must have the length of a token, d = 3, got 4"):
         output(data, LinearHead(np.ones(4)), W)
@@ -279,3 +279,76 @@ def test_bad_input_names_the_argument():
         LinearHead([1.0, np.inf])
     with pytest.raises(ValueError, match=r"Q must have shape \(\.\.\., 3, 2\), got \(3, 3\)"):
         gradient_kq(data, head, W[:, :2], W)
+
+
+@pytest.mark.parametrize("function", [loss, output, gradient, descent_direction])
+def test_a_wrong_kind_of_data_head_or_weights_is_named(function):
+    data, head, W = problem(9)
+    for wrong, kind in ((None, "NoneType"), (data.X, "ndarray"), ("x", "str")):
+        with pytest.raises(ValueError, match=f"data must be a TokenData, got {kind}"):
+            attention_scores(wrong, W)
+        with pytest.raises(ValueError, match=f"data must be a TokenData, got {kind}"):
+            function(wrong, head, W)
+    for wrong, kind in ((head.v, "ndarray"), (LinearHead, "LinearHead"), (None, "NoneType")):
+        with pytest.raises(ValueError, match=rf"head must be a head, such as LinearHead\(v\), got {kind}"):
+            function(data, wrong, W)
+        with pytest.raises(ValueError, match=rf"head must be a head, such as LinearHead\(v\), got {kind}"):
+            gradient_kq(data, wrong, W, W)
+    for pair in ((W, W), [W, W]):
+        with pytest.raises(ValueError, match="W must be one array, got a pair of arrays: for factors K and Q pass"):
+            function(data, head, pair)
+
+
+@pytest.mark.parametrize("function", [loss, output, gradient, descent_direction])
+def test_batch_axes_that_do_not_fit_are_named_with_their_shapes(function):
+    data, heads, W = problem(9, batch=(2,))[0], problem(9, batch=(3,))[1], np.zeros((3, 3))
+    with pytest.raises(ValueError, match=r"W, data and head must .*, got \(\) for W, \(2,\) for data, \(3,\) for head"):
+        function(data, heads, W)
+    with pytest.raises(ValueError, match=r"K, Q, data and head must .*, got \(4,\) for K, \(5,\) for Q, \(\) for data"):
+        gradient_kq(*problem(9)[:2], np.zeros((4, 3, 2)), np.zeros((5, 3, 2)))
+    with pytest.raises(ValueError, match=r"v and o must have batch axes .* got \(3,\) for v, \(2,\) for o"):
+        heads.value(np.zeros((2, 4, 3)))
+
+
+# overflow and underflow
+
+
+def test_what_overflows_is_named_and_never_nan():
+    data, head, W = problem(9)
+    for function in (loss, output, gradient, descent_direction):
+        with pytest.raises(FloatingPointError, match="the attention scores .* overflow"):
+            function(data, head, 1e308 * np.ones((3, 3)))
+        # scores that are finite, but whose differences are not
+        with pytest.raises(FloatingPointError, match="the attention scores .* overflow"):
+            function(TokenData([[[1.0], [-1.0]]], [[1.0]], [1.0]), LinearHead([1.0]), [[1.5e308]])
+    huge = TokenData(1e200 * data.X, data.Z, data.Y)
+    for function in (loss, output, gradient):
+        with pytest.raises(FloatingPointError, match="the (outputs|scores) .* overflow"):
+            function(huge, LinearHead(1e200 * head.v), 1e-200 * W)
+    with pytest.raises(FloatingPointError, match="the entries of K Q.T overflow"):
+        gradient_kq(data, head, 1e200 * W, 1e200 * W)
+    wrong = TokenData([[[1e200], [-1e200]]], [[1e200]], [-1.0])
+    with pytest.raises(FloatingPointError, match="the entries of the gradient overflow"):
+        gradient(wrong, LinearHead([1.0]), [[0.0]])
+
+
+@pytest.mark.parametrize("exponent", [-300, -200, 200, 300])
+def test_direction_does_not_depend_on_units_far_out(exponent):
+    data, head, W = problem(9)
+    c = 10.0**exponent
+    step = descent_direction(data, head, W)
+    tokens = descent_direction(TokenData(c * data.X, data.Z, data.Y), LinearHead(head.v / c), W / c)
+    queries = descent_direction(TokenData(data.X, c * data.Z, data.Y), head, W / c)
+    for scaled in (tokens, queries):
+        np.testing.assert_allclose(scaled.unit, step.unit, atol=1e-12)
+        assert scaled.log_norm == pytest.approx(step.log_norm + np.log(c), abs=1e-10)
+
+
+def test_direction_is_right_for_a_head_of_any_size():
+    # one sequence with a wrong output: the slope is 1 / n, so the direction does not depend on the head's size
+    data, head, W = problem(9, n=1)
+    wrong = TokenData(data.X, data.Z, -np.sign(output(data, head, W)))
+    expected = descent_direction(wrong, head, W)
+    for size in (1e10, 1e100, 1e300):
+        step = descent_direction(wrong, LinearHead(size * head.v), W)
+        np.testing.assert_allclose(step.unit, expected.unit, atol=1e-12)
