@@ -17,9 +17,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attsvm_lib.attention import attention_probabilities, check_head, descent_direction, loss, output, softmax
+from attsvm_lib.attention import (
+    attention_probabilities,
+    check_head,
+    descent_direction,
+    frobenius,
+    loss,
+    output,
+    product,
+)
 from attsvm_lib.data import check_data
-from attsvm_lib.validation import choice, generator, integer, integer_array, positive, real_array
+from attsvm_lib.validation import (
+    batch_axes,
+    bounded,
+    choice,
+    common_batch,
+    generator,
+    integer,
+    integer_array,
+    not_a_pair,
+    positive,
+    real_array,
+)
 
 __all__ = ["Run", "random_start", "train"]
 
@@ -73,14 +92,15 @@ class Run:
     @property
     def norm(self):
         """||W||_F, shape (c, ...)."""
-        return np.linalg.norm(self.W, axis=(-2, -1))
+        return frobenius(self.W)
 
     def __repr__(self):
         model = "W" if self.K is None else f"(K, Q) of width {self.K.shape[-1]}"
         batch = f", batch={self.W.shape[1:-2]}" if self.W.ndim > 3 else ""
         stopped = int((np.asarray(self.status) != "finished").sum())
         ended = f"{stopped} of {np.size(self.status)} stopped at a zero gradient" if stopped else "finished"
-        return f"Run({model}{batch}, {len(self.steps)} checkpoints, {self.steps[-1]} steps, {ended})"
+        records = f"{len(self.steps)} checkpoints up to step {self.steps[-1]}"
+        return f"Run({model}{batch}, {records}, {np.max(self.stopped_at)} steps taken, {ended})"
 
 
 class _Rule(NamedTuple):
@@ -148,7 +168,8 @@ def train(
     ValueError
         When an argument does not fit.
     FloatingPointError
-        When the weights overflow (plain steps that are far too long).
+        When the weights overflow (plain steps that are far too long), or the scores or outputs do (data, head
+        or start of an extreme size); the message says which.
 
     Notes
     -----
@@ -196,6 +217,7 @@ def random_start(d, m=None, *, rng, batch=()):
     """
     d = integer("d", d, 1)
     generator("rng", rng)
+    batch = batch_axes("batch", batch)
     bound = d**-0.5
     if m is None:
         return rng.uniform(-bound, bound, (*batch, d, d))
@@ -207,9 +229,13 @@ def _checkpoints(checkpoints, steps):
     if checkpoints is None:
         geometric = np.rint(np.geomspace(1, max(steps, 1), 50)).astype(int)
         return np.unique(np.concatenate([[0], np.minimum(geometric, steps)]))
-    checkpoints = np.asarray(list(checkpoints))
-    checkpoints = integer_array("checkpoints", checkpoints, (None,), 0, steps + 1, axes="(c,)")
-    if not len(checkpoints) or (np.diff(checkpoints) <= 0).any():
+    if isinstance(checkpoints, str) or not np.iterable(checkpoints):
+        raise ValueError(f"checkpoints must be a sequence of step counts in 0..{steps}, got {checkpoints!r}")
+    counts = list(checkpoints)
+    if not counts:
+        raise ValueError("checkpoints must be a non-empty increasing sequence, got []")
+    checkpoints = integer_array("checkpoints", counts, (None,), 0, steps + 1, axes="(c,)")
+    if (np.diff(checkpoints) <= 0).any():
         raise ValueError(f"checkpoints must be a non-empty increasing sequence, got {checkpoints.tolist()}")
     return checkpoints
 
@@ -218,10 +244,9 @@ def _start(data, head, parameterization, start):
     """Tuple of writable weight arrays with the full batch shape: (W,) or (K, Q)."""
     d = data.d
     if parameterization == "W":
-        if isinstance(start, tuple):
-            raise ValueError("start must be one array W0 for parameterization 'W', got a tuple: use 'KQ' for (K0, Q0)")
+        not_a_pair("start", start, "use parameterization='KQ' for factors (K0, Q0), or np.stack for two starts")
         start = np.zeros((d, d)) if start is None else start
-        weights = (real_array("start", start, (..., d, d), axes=f"(..., {d}, {d})"),)
+        weights = {"start": real_array("start", start, (..., d, d), axes=f"(..., {d}, {d})")}
     else:
         if start is None:
             raise ValueError("start must be a pair (K0, Q0), such as random_start(d, m, rng=rng)")
@@ -230,13 +255,23 @@ def _start(data, head, parameterization, start):
             raise ValueError(f"start must be a pair (K0, Q0) of arrays (..., {d}, m), got {given}")
         K = real_array("start[0]", start[0], (..., d, None), axes=f"(..., {d}, m)")
         Q = real_array("start[1]", start[1], (..., d, K.shape[-1]))
-        weights = (K, Q)
+        weights = {"start[0]": K, "start[1]": Q}
+    _check_start(data, head, weights)
+    weights = tuple(weights.values())
     batch = output(data, head, _product(weights)).shape[:-1]
     return tuple(np.broadcast_to(w, (*batch, *w.shape[-2:])).copy() for w in weights)
 
 
+def _check_start(data, head, weights):
+    shapes = {name: w.shape[:-2] for name, w in weights.items()}
+    common_batch({**shapes, "data": data.batch_shape, "head": getattr(head, "batch_shape", ())})
+    for name, w in weights.items():
+        if np.abs(w).max() >= HUGE:
+            raise ValueError(f"{name} must have entries below {HUGE:g} in size, got {np.abs(w).max():g}")
+
+
 def _product(weights):
-    return weights[0] if len(weights) == 1 else weights[0] @ weights[1].swapaxes(-1, -2)
+    return weights[0] if len(weights) == 1 else product(*weights)
 
 
 def _descend(move, weights, steps, checkpoints):
@@ -271,20 +306,23 @@ def _exact_move(data, head, weights, rule):
     pull = descent_direction(data, head, _product(weights))
     parts = _chain(pull.unit, weights)
     log_scale = pull.log_norm[..., None, None]
+    floors = _rounding_floors(weights)
     if rule.decay:
         log_decay = np.log(2 * rule.decay)
         top = np.maximum(log_scale, log_decay)
         fade = np.exp(log_decay - top)
-        parts = tuple(p * np.exp(log_scale - top) - fade * w for p, w in zip(parts, weights))
+        risk = np.exp(log_scale - top)
+        parts = tuple(p * risk - fade * w for p, w in zip(parts, weights))
+        floors = [f * risk + EPS * fade * _norm(w) for f, w in zip(floors, weights)]
         log_scale = top
     sizes = [_norm(p) for p in parts]
-    floors = _rounding_floors(weights)
     zero = [s <= f for s, f in zip(sizes, floors)]
     stopped = np.logical_and.reduce(zero)[..., 0, 0]
     if not rule.normalized:
-        return [rule.step * np.exp(log_scale) * p for p in parts], stopped
+        with np.errstate(over="ignore", invalid="ignore"):  # `_descend` reports the overflow
+            return [rule.step * np.exp(log_scale) * p for p in parts], stopped
     if rule.joint:
-        sizes = [np.sqrt(sum(s**2 for s in sizes))] * len(sizes)
+        sizes = [np.hypot(*sizes) if len(sizes) == 2 else sizes[0]] * len(sizes)
     moves = [np.where(z, 0.0, rule.step * p / np.where(z, 1.0, s)) for p, s, z in zip(parts, sizes, zero)]
     return moves, stopped
 
@@ -296,19 +334,23 @@ def _paper_move(data, head, weights, rule):
     if rule.normalized:
         sizes = [_norm(p) for p in parts]
         if rule.joint:
-            sizes = [np.sqrt(sum(s**2 for s in sizes))] * len(sizes)
+            sizes = [np.hypot(*sizes) if len(sizes) == 2 else sizes[0]] * len(sizes)
         parts = [p / (s + EPS) for p, s in zip(parts, sizes)]
-    return [rule.step * p for p in parts], np.zeros(weights[0].shape[:-2], dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):  # `_descend` reports the overflow
+        moves = [rule.step * p for p in parts]
+    return moves, np.zeros(weights[0].shape[:-2], dtype=bool)
 
 
 def _plain_gradient(data, head, W):
     """dL/dW by c_it = l' s_it (x_it^T g - s_i . (X_i g)), which cancels once s_i is one-hot."""
-    s = softmax((data.X @ (data.Z @ W.swapaxes(-1, -2))[..., None])[..., 0])
+    s = attention_probabilities(data, W)
     o = (s[..., None, :] @ data.X)[..., 0, :]
-    gamma = (data.X @ head.gradient(o)[..., None])[..., 0]
-    slope = -data.Y * np.exp(-np.logaddexp(0.0, data.Y * head.value(o))) / data.n
-    c = slope[..., None] * s * (gamma - (s * gamma).sum(-1, keepdims=True))
-    return (c[..., None, :] @ data.X)[..., 0, :].swapaxes(-1, -2) @ data.Z
+    with np.errstate(over="ignore", invalid="ignore"):
+        gamma = bounded("the scores x^T grad h of the tokens", (data.X @ head.gradient(o)[..., None])[..., 0])
+        f = bounded("the outputs h(o) of the head", head.value(o))
+        slope = -data.Y * np.exp(-np.logaddexp(0.0, data.Y * f)) / data.n
+        c = slope[..., None] * s * (gamma - (s * gamma).sum(-1, keepdims=True))
+        return bounded("the entries of the gradient", (c[..., None, :] @ data.X)[..., 0, :].swapaxes(-1, -2) @ data.Z)
 
 
 def _chain(G, weights):
@@ -324,8 +366,8 @@ def _rounding_floors(weights):
     if len(weights) == 1:
         return [EPS]
     K, Q = weights
-    return [len(K) * EPS * _norm(Q), len(K) * EPS * _norm(K)]
+    return [K.shape[-2] * EPS * _norm(Q), K.shape[-2] * EPS * _norm(K)]
 
 
 def _norm(p):
-    return np.linalg.norm(p, axis=(-2, -1), keepdims=True)
+    return frobenius(p)[..., None, None]

@@ -192,7 +192,7 @@ def test_records_agree_with_each_other():
     assert run.selection.shape == run.selected_probability.shape == (c, 4)
     np.testing.assert_allclose(run.W, run.K @ run.Q.swapaxes(-1, -2), atol=1e-14)
     np.testing.assert_allclose(run.loss, [loss(data, head, W) for W in run.W], rtol=1e-13)
-    assert repr(run) == f"Run((K, Q) of width 2, {c} checkpoints, 300 steps, finished)"
+    assert repr(run) == f"Run((K, Q) of width 2, {c} checkpoints up to step 300, 300 steps taken, finished)"
     assert train(data, head, steps=0).W.shape == (1, 3, 3)
 
 
@@ -243,7 +243,7 @@ def test_vanishing_gradients_end_a_run_with_a_status():
     np.testing.assert_array_equal(both.status, ["zero gradient", "finished"])
     np.testing.assert_array_equal(both.stopped_at, [0, 50])
     assert np.isfinite(both.W).all()
-    assert repr(both).endswith("50 steps, 1 of 2 stopped at a zero gradient)")
+    assert repr(both).endswith("up to step 50, 50 steps taken, 1 of 2 stopped at a zero gradient)")
 
 
 def test_zero_factors_are_stationary_and_one_zero_factor_is_not():
@@ -276,6 +276,12 @@ def test_zero_factors_are_stationary_and_one_zero_factor_is_not():
         ({"steps": 5, "checkpoints": [0, 6]}, r"checkpoints must lie in 0\.\.5, got 6"),
         ({"steps": 5, "checkpoints": [3, 3]}, "checkpoints must be a non-empty increasing sequence"),
         ({"steps": 5, "checkpoints": [0.5]}, "checkpoints must be an integer array"),
+        ({"steps": 5, "checkpoints": 2}, r"checkpoints must be a sequence of step counts in 0\.\.5, got 2"),
+        ({"steps": 5, "checkpoints": "12"}, r"checkpoints must be a sequence of step counts in 0\.\.5, got '12'"),
+        ({"steps": 5, "checkpoints": [[0], [1, 2]]}, r"checkpoints must be an integer array of shape \(c,\), got"),
+        ({"steps": 5, "checkpoints": []}, r"checkpoints must be a non-empty increasing sequence, got \[\]"),
+        ({"start": [np.eye(3), np.eye(3)]}, "start must be one array, got a pair of arrays: use parameterization='KQ'"),
+        ({"start": 1e200 * np.eye(3)}, r"start must have entries below 1e\+150 in size, got 1e\+200"),
     ],
 )
 def test_bad_input_names_the_argument(options, message):
@@ -306,7 +312,7 @@ def test_random_start_refuses_a_seed():
         (
             lambda data, head: (data, head),
             {"start": random_start(5, 5, rng=np.random.default_rng(0))},
-            r"start must be one array W0 for parameterization 'W', got a tuple: use 'KQ' for \(K0, Q0\)",
+            r"start must be one array, got a pair of arrays: use parameterization='KQ' for factors \(K0, Q0\)",
         ),
     ],
 )
@@ -315,3 +321,68 @@ def test_newcomers_mistakes_are_named(arguments, options, message):
     data, head = random_data(3, 4, 5, rng=rng), LinearHead(random_direction(5, rng=rng))
     with pytest.raises(ValueError, match=message):
         train(*arguments(data, head), steps=2, **options)
+
+
+def test_batch_axes_that_do_not_fit_are_named_with_their_shapes():
+    data, head, _, _ = problem(12, batch=(2,))
+    with pytest.raises(ValueError, match=r"start, data and head must .* got \(3,\) for start, \(2,\) for data"):
+        train(data, head, start=np.ones((3, 3, 3)))
+    pair = np.ones((4, 3, 2)), np.ones((5, 3, 2))
+    with pytest.raises(ValueError, match=r"got \(4,\) for start\[0\], \(5,\) for start\[1\], \(2,\) for data"):
+        train(data, head, parameterization="KQ", start=pair)
+    with pytest.raises(ValueError, match=r"got \(\) for start, \(2,\) for data, \(3,\) for head"):
+        train(data, problem(12, batch=(3,))[1])
+
+
+@pytest.mark.parametrize("arithmetic", ["exact", "paper"])
+def test_an_overflow_is_blamed_on_what_overflows(arithmetic):
+    data, head, W, _ = problem(13)
+    huge = TokenData(1e200 * data.X, data.Z, data.Y)
+    with pytest.raises(FloatingPointError, match="the attention scores .* overflow"):
+        train(huge, head, start=1e140 * W, steps=2, arithmetic=arithmetic)
+    with pytest.raises(FloatingPointError, match=r"the outputs h\(o\) of the head overflow"):
+        train(huge, LinearHead(1e200 * head.v), steps=2, arithmetic=arithmetic)
+    with pytest.raises(FloatingPointError, match="the weights overflow at step 1: choose a smaller step"):
+        train(data, LinearHead(1e200 * head.v), start=W, steps=2, normalized=False, arithmetic=arithmetic)
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e-300])
+@pytest.mark.parametrize("normalization", ["separate", "joint"])
+def test_tiny_factors_are_not_a_zero_gradient(size, normalization):
+    data, head, _, (K, Q) = problem(14)
+    options = {"parameterization": "KQ", "steps": 1, "normalization": normalization}
+    run = train(data, head, start=(size * K, size * Q), **options)
+    assert run.status == "finished"
+    # W = 0 to this precision: the step goes along G Q and G^T K at W = 0
+    G = gradient(data, head, np.zeros((3, 3)))
+    moves = G @ Q, G.T @ K
+    lengths = [np.linalg.norm(move) for move in moves]
+    if normalization == "joint":
+        lengths = [np.hypot(*lengths)] * 2
+    np.testing.assert_allclose(run.K[-1], -0.1 * moves[0] / lengths[0], atol=1e-13)
+    np.testing.assert_allclose(run.Q[-1], -0.1 * moves[1] / lengths[1], atol=1e-13)
+
+
+def test_many_starts_do_not_raise_the_threshold_of_a_zero_gradient():
+    # G = c x z^T with x = e_1, z = e_1: K is pulled by G Q = c e_1 (z^T Q), here 1e-13 of ||Q||
+    data, head = TokenData([[[1.0, 0.0], [0.0, 0.0]]], [[1.0, 0.0]], [1.0]), LinearHead([1.0, 0.0])
+    K, Q = np.array([[0.0], [1e-3]]), np.array([[1e-13], [1.0]])
+    many = tuple(np.broadcast_to(w, (1000, 2, 1)) for w in (K, Q))
+    runs = train(data, head, parameterization="KQ", start=many, steps=1)
+    assert (runs.status == "finished").all()
+    np.testing.assert_allclose(runs.K[-1], np.broadcast_to([[0.1], [1e-3]], (1000, 2, 1)), atol=1e-15)
+
+
+def test_decay_of_tiny_weights_is_not_a_zero_gradient():
+    data, _, W, _ = problem(16)
+    run = train(data, LinearHead(np.zeros(3)), start=1e-20 * W, steps=1, step=1.0, normalized=False, weight_decay=0.25)
+    assert run.status == "finished"
+    np.testing.assert_allclose(run.W[-1], 0.5e-20 * W, rtol=1e-14)
+
+
+def test_a_run_shows_its_last_checkpoint_and_the_steps_taken():
+    data, head, W, _ = problem(17)
+    run = train(data, head, start=W, steps=10, checkpoints=[0, 5])
+    assert repr(run) == "Run(W, 2 checkpoints up to step 5, 10 steps taken, finished)"
+    stopped = train(data, LinearHead(np.zeros(3)), start=W, steps=10, checkpoints=[0, 5])
+    assert "up to step 5, 0 steps taken, 1 of 1 stopped at a zero gradient" in repr(stopped)
