@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from attsvm_lib.attention import LinearHead, attention_scores, descent_direction, log_softmax
+from attsvm_lib.attention import LinearHead, attention_scores, check_head, descent_direction, log_softmax
 from attsvm_lib.selection import scores
+from attsvm_lib.validation import bounded
 
 __all__ = ["excess_loss", "head_scores", "infimum_loss", "log_excess_gradient", "log_excess_loss"]
 
@@ -30,8 +31,10 @@ def head_scores(data, head):
     ------
     ValueError
         When the head is not a `LinearHead`, or does not fit the data.
+    FloatingPointError
+        When a score overflows.
     """
-    if not isinstance(head, LinearHead):
+    if not isinstance(check_head(head), LinearHead):
         kind = type(head).__name__
         raise ValueError(f"head must be a LinearHead, the only kind with a score per token, got {kind}")
     return scores(data, head.v)
@@ -85,6 +88,8 @@ def log_excess_loss(data, head, W):
     ------
     ValueError
         When the head is not a `LinearHead`, or W or the head does not fit the data.
+    FloatingPointError
+        When the attention scores or the scores of the tokens overflow.
     """
     gamma = head_scores(data, head)
     best = gamma.max(-1)
@@ -108,12 +113,16 @@ def log_excess_gradient(data, head, W):
     ------
     ValueError
         Also when every token of every sequence is optimal, so that L = L_* for every W.
+    FloatingPointError
+        Also when the gradient overflows.
     """
     value = log_excess_loss(data, head, W)
-    if not np.isfinite(value).all():
+    if np.isneginf(value).any():
         raise ValueError("data must hold a token that is not optimal: here L = L_* for every W")
     step = descent_direction(data, head, W)
-    return value, -np.exp(step.log_norm - value)[..., None, None] * step.unit
+    with np.errstate(over="ignore", invalid="ignore"):
+        G = -np.exp(step.log_norm - value)[..., None, None] * step.unit
+    return value, bounded("the entries of the gradient of log(L - L_*)", G)
 
 
 def _log_sum_exp(u):

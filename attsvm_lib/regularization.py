@@ -17,15 +17,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attsvm_lib.attention import frobenius
 from attsvm_lib.constraints import token_rows
+from attsvm_lib.data import check_data
 from attsvm_lib.excess import head_scores, log_excess_gradient
-from attsvm_lib.selection import correlation, optimal_tokens
-from attsvm_lib.svm import Solution, att_svm
+from attsvm_lib.selection import check_solution, correlation, optimal_tokens
+from attsvm_lib.svm import Solution, att_svm, certified_gap
 from attsvm_lib.validation import choice, generator, integer, real_array
 
 __all__ = ["Path", "predicted_constant", "regularization_path"]
 
 NORMS = {"W": "frobenius", "KQ": "nuclear"}
+RANGE = (1e-8, 1e8)
+"""Radii over ||W_mm|| at which double precision tells one risk of the sphere from another: at the lower end
+log(L - L_*) varies by 1e-8 over the sphere, at the upper end its size of 1e8 hides what is below 1e-8."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +47,9 @@ class Path:
         log(L(W_R) - L_*).
     residual : array, shape (r,)
         Optimality residual: sine of the angle between the weights and minus the gradient of the risk, 0 at a
-        stationary point of the constrained problem.
+        stationary point of the constrained problem. It is 1 when that angle is a right angle or more, so that
+        the risk falls toward the inside of the ball, or when the gradient is zero up to rounding: then nothing
+        is claimed. Expect at most 1e-5 within 1e-4 and 1e4 times ||W_mm||, and 1e-3 at the ends of the range.
     ends : array, shape (r, 2 + starts)
         log(L - L_*) reached from each start: the SVM direction, the continuation of the path from smaller
         radii, random ones; `log_excess` is the least. Ends that differ show that the problem is not convex.
@@ -63,7 +70,7 @@ class Path:
     def distance(self):
         """||W_R / R - W_mm / ||W_mm|| ||_F, shape (r,), where ||W_mm|| is the norm that defines the limit."""
         limit = self.solution.W / self.solution.objective
-        return np.linalg.norm(self.W / self.radii[:, None, None] - limit, axis=(-2, -1))
+        return frobenius(self.W / self.radii[:, None, None] - limit)
 
     @property
     def correlation(self):
@@ -87,12 +94,14 @@ def regularization_path(data, head, radii, *, rng, parameterization="W", width=N
         One data set (no batch axes).
     head : LinearHead
     radii : array_like, shape (r,)
-        Positive, increasing radii R: ||W||_F <= R, or ||K||_F^2 + ||Q||_F^2 <= 2 R.
+        Positive, increasing radii R: ||W||_F <= R, or ||K||_F^2 + ||Q||_F^2 <= 2 R. Each must lie within 1e-8
+        and 1e8 times ||W_mm||, the norm of the solution of Att-SVM, where double precision can tell the risks
+        of the sphere apart.
     rng : numpy.random.Generator
         For the random starts.
     parameterization : {"W", "KQ"}
     width : int, optional
-        Columns m of K and Q, by default d.
+        Columns m of K and Q, by default d; for "KQ" only.
     starts : int
         Random starts at each radius, beside the SVM direction and the continuation of the path from smaller
         radii.
@@ -111,6 +120,8 @@ def regularization_path(data, head, radii, *, rng, parameterization="W", width=N
         When the optimal tokens are not separable.
     ValueError
         When another argument does not fit.
+    FloatingPointError
+        When a score of the tokens overflows.
 
     Notes
     -----
@@ -122,10 +133,9 @@ def regularization_path(data, head, radii, *, rng, parameterization="W", width=N
         raise ValueError(f"radii must be positive and increasing, got {radii.tolist()}")
     starts = integer("starts", starts, 0)
     generator("rng", rng)
-    width = integer("width", data.d if width is None else width, 1)
+    shape = _shape(data, parameterization, width)
     solution = _limit(data, head, NORMS[parameterization])
-    # one stack of matrices: W alone, or K and Q
-    shape = (1, data.d, data.d) if parameterization == "W" else (2, data.d, width)
+    _check_range(radii, solution)
     weights, ends, residual = [], [], []
     follow, reached = rng.standard_normal(shape), solution.objective
     for R in radii:
@@ -172,17 +182,20 @@ def predicted_constant(data, head, solution):
     ------
     ValueError
         When the solution is degenerate: a row at margin 1 with a zero multiplier, or multipliers that are not
-        unique. Also when it does not belong to the optimal tokens of these data.
+        unique. Also when it does not belong to the optimal tokens of these data, or T = 1 (no row, no rate).
 
     Notes
     -----
     Our derivation, from the stationarity of log(L - L_*) on the sphere; for (K, Q) it holds for widths of
     at least the rank of the solution.
     """
+    _check_one_problem(data)
+    check_solution(solution)
     gamma = head_scores(data, head)
-    if not np.array_equal(_unique_optimum(gamma), solution.alpha):
+    alpha = _unique_optimum(gamma)
+    rows = token_rows(data, alpha)
+    if not _solves(solution, rows, alpha):
         raise ValueError("solution must be att_svm of the optimal tokens of these data")
-    rows = token_rows(data, solution.alpha)
     on = solution.support
     active = rows.margins(solution.W) < 1 + 1e-7
     if not on.any() or (active != on).any():
@@ -197,11 +210,43 @@ def predicted_constant(data, head, solution):
     return float(np.linalg.norm(offset(solution, D, Z, target)))
 
 
-def _limit(data, head, norm):
-    if data.batch_shape:
+def _shape(data, parameterization, width):
+    """Shape of the stack of weights: W alone, or K and Q."""
+    _check_one_problem(data)
+    if parameterization == "KQ":
+        return 2, data.d, integer("width", data.d if width is None else width, 1)
+    if width is not None:
+        raise ValueError(f"width must be left out for parameterization 'W', which has no factors, got {width!r}")
+    return 1, data.d, data.d
+
+
+def _check_range(radii, solution):
+    low, high = (end * solution.objective for end in RANGE)
+    if radii[0] < low or radii[-1] > high:
+        raise ValueError(
+            f"radii must lie within 1e-8 and 1e8 times ||W_mm|| = {solution.objective:.3g}, that is {low:.3g} and "
+            f"{high:.3g}, where double precision can tell the risks apart, got {radii[0]:g} to {radii[-1]:g}"
+        )
+
+
+def _check_one_problem(data):
+    if check_data(data).batch_shape:
         raise ValueError(f"data must be one data set without batch axes, got batch shape {data.batch_shape}")
     if data.T == 1:
         raise ValueError("data must have at least two tokens per sequence: with T = 1, L does not depend on W")
+
+
+def _solves(solution, rows, alpha):
+    """Whether the solution is that of these rows: its margins are 1, and its certified gap is reproduced."""
+    d = rows.D.shape[1]
+    if not np.array_equal(solution.alpha, alpha) or solution.W.shape != (d, d) or len(solution.support) != len(rows):
+        return False
+    if not abs(rows.margins(solution.W).min() - 1) < 1e-6:
+        return False
+    return certified_gap(rows, solution.W, solution.multipliers, solution.norm) <= 1e-9 + 2 * solution.gap
+
+
+def _limit(data, head, norm):
     return att_svm(data, _unique_optimum(head_scores(data, head)), norm=norm)
 
 
@@ -234,7 +279,8 @@ def _continue(data, head, V, reached, R, margin):
 
 
 def _shaken(V, rng):
-    """V with a small random part, so that a factor with a zero column can leave that saddle."""
+    """V, rescaled, with a small random part, so that a factor with a zero column can leave that saddle."""
+    V = V / np.abs(V).max()
     return V + 1e-3 * np.sqrt((V * V).mean()) * rng.standard_normal(V.shape)
 
 
@@ -252,16 +298,19 @@ def _minimize(data, head, R, start, margin):
     shape = start.shape
     radius = R if shape[0] == 1 else np.sqrt(2 * R)
     fall = R * margin
+    stretch = (R if shape[0] == 1 else 2 * R) / fall
 
     def on_sphere(flat):
         size = np.linalg.norm(flat)
         unit = flat.reshape(shape) / size
         value, G = log_excess_gradient(data, head, _product(radius * unit))
-        slope = G[None] if shape[0] == 1 else np.stack([G @ unit[1], G.T @ unit[0]]) * radius
+        G = stretch * G
+        slope = G[None] if shape[0] == 1 else np.stack([G @ unit[1], G.T @ unit[0]])
         tangent = slope - (slope * unit).sum() * unit
-        return value / fall, (radius / fall / size) * tangent.ravel(), unit, slope, tangent
+        return value / fall, tangent.ravel() / size, unit, slope, tangent
 
     tight = {"maxiter": 20000, "maxfun": 40000, "ftol": 2.3e-16, "gtol": 1e-10, "maxcor": 30}
+    start = start / np.abs(start).max()
     flat = (start / np.linalg.norm(start)).ravel()
     end = minimize(lambda x: on_sphere(x)[:2], flat, jac=True, method="L-BFGS-B", options=tight)
     value, _, unit, slope, tangent = on_sphere(end.x)
@@ -288,12 +337,17 @@ def _nuclear_offset(solution, D, Z, target):
     eye = np.eye(d * r)
     DK, ZQ = D @ K, Z @ Q
     # unknowns (dK, dQ, dlam), matrices flattened row by row
-    system = np.block([
-        [eye, -np.kron(M, np.eye(r)), -np.einsum("kd,kr->drk", D, ZQ).reshape(d * r, m)],
-        [-np.kron(M.T, np.eye(r)), eye, -np.einsum("kd,kr->drk", Z, DK).reshape(d * r, m)],
-        [np.einsum("kd,kr->kdr", D, ZQ).reshape(m, -1), np.einsum("kd,kr->kdr", Z, DK).reshape(m, -1),
-         np.zeros((m, m))],
-    ])
+    system = np.block(
+        [
+            [eye, -np.kron(M, np.eye(r)), -np.einsum("kd,kr->drk", D, ZQ).reshape(d * r, m)],
+            [-np.kron(M.T, np.eye(r)), eye, -np.einsum("kd,kr->drk", Z, DK).reshape(d * r, m)],
+            [
+                np.einsum("kd,kr->kdr", D, ZQ).reshape(m, -1),
+                np.einsum("kd,kr->kdr", Z, DK).reshape(m, -1),
+                np.zeros((m, m)),
+            ],
+        ]
+    )
     right = np.concatenate([np.zeros(2 * d * r), target])
     answer = np.linalg.lstsq(system, right)[0]
     dK, dQ = answer[: 2 * d * r].reshape(2, d, r)

@@ -7,7 +7,7 @@ import pytest
 
 from attsvm_lib.attention import LinearHead, loss
 from attsvm_lib.data import TokenData, random_data, random_direction
-from attsvm_lib.excess import infimum_loss
+from attsvm_lib.excess import infimum_loss, log_excess_gradient
 from attsvm_lib.regularization import predicted_constant, regularization_path
 from attsvm_lib.selection import TieError, optimal_tokens, scores
 from attsvm_lib.svm import InfeasibleError, att_svm
@@ -145,6 +145,29 @@ def test_scale_of_tokens_moves_the_radius_only():
         np.testing.assert_allclose(c * other.W, path.W, atol=1e-5)
 
 
+@pytest.mark.parametrize("parameterization", ["W", "KQ"])
+@pytest.mark.parametrize("seed", [6, 7, 8])
+def test_every_radius_of_the_range_is_optimized(parameterization, seed):
+    data, head = problem(seed)
+    rng, options = np.random.default_rng(0), {"parameterization": parameterization, "starts": 1}
+    norm = regularization_path(data, head, [1.0], rng=rng, **options).solution.objective
+    path = regularization_path(data, head, norm * np.array([1.1e-8, 1e-4, 1.0, 1e4, 0.9e8]), rng=rng, **options)
+    assert (path.residual < 1e-3).all()
+    assert (path.residual[1:4] < 1e-4).all()
+
+
+@pytest.mark.parametrize("c", [1e-140, 1e140])
+def test_path_of_tokens_of_an_extreme_size(c):
+    data, head = problem(4)
+    path = regularization_path(data, head, [50.0], rng=np.random.default_rng(0), starts=0)
+    scaled = TokenData(c * data.X, data.Z, data.Y)
+    other = regularization_path(scaled, LinearHead(head.v / c), [50.0 / c], rng=np.random.default_rng(0), starts=0)
+    np.testing.assert_allclose(c * other.W, path.W, atol=1e-5)
+    # radii in the units of other tokens are refused for what they are
+    with pytest.raises(ValueError, match=r"radii must lie within 1e-8 and 1e8 times \|\|W_mm\|\|"):
+        regularization_path(scaled, LinearHead(head.v / c), [1.0], rng=np.random.default_rng(0))
+
+
 # bad input
 
 
@@ -169,7 +192,11 @@ def test_ties_and_infeasible_optima_are_reported():
         ({"parameterization": "K"}, "parameterization must be one of"),
         ({"rng": 0}, "rng must be a numpy.random.Generator"),
         ({"starts": -1}, "starts must be an integer of at least 0"),
-        ({"width": 0}, "width must be an integer of at least 1"),
+        ({"width": 0, "parameterization": "KQ"}, "width must be an integer of at least 1"),
+        ({"width": 2}, "width must be left out for parameterization 'W', which has no factors, got 2"),
+        ({"radii": [1e-150]}, r"radii must lie within 1e-8 and 1e8 times .*, got 1e-150 to 1e-150"),
+        ({"radii": [1.0, 1e150]}, r"radii must lie within 1e-8 and 1e8 times .*, got 1 to 1e\+150"),
+        ({"radii": [1e150], "parameterization": "KQ"}, r"radii must lie within 1e-8 and 1e8 times"),
     ],
 )
 def test_bad_input_names_the_argument(options, message):
@@ -191,3 +218,45 @@ def test_other_bad_input_names_the_argument():
     alpha = optimal_tokens(scores(data, head.v))
     with pytest.raises(ValueError, match="solution must be att_svm of the optimal tokens"):
         predicted_constant(data, head, att_svm(data, (alpha + 1) % data.T))
+
+
+def test_a_solution_of_other_data_or_of_another_kind_is_refused():
+    data, head = problem(8)
+    alpha = optimal_tokens(scores(data, head.v))
+    solution = att_svm(data, alpha)
+    assert predicted_constant(data, head, solution) > 0
+    for wrong, given in ((None, "NoneType"), (solution.W, "ndarray"), (type(solution), "Solution")):
+        with pytest.raises(ValueError, match=f"solution must be a Solution, as att_svm returns it, got {given}"):
+            predicted_constant(data, head, wrong)
+    # other queries, other units, another dimension: same optimal tokens, not the same solution
+    turned = TokenData(data.X, data.Z[:, ::-1], data.Y)
+    doubled = TokenData(2 * data.X, data.Z, data.Y)
+    wider = TokenData(*(np.concatenate([a, np.ones_like(a[..., :1])], -1) for a in (data.X, data.Z)), data.Y)
+    for other, h in ((turned, head), (doubled, head), (wider, LinearHead([*head.v, 0.0]))):
+        assert (optimal_tokens(scores(other, h.v)) == alpha).all()
+        with pytest.raises(ValueError, match="solution must be att_svm of the optimal tokens of these data"):
+            predicted_constant(other, h, solution)
+    data, head = problem(8, T=1)
+    with pytest.raises(ValueError, match="data must have at least two tokens per sequence"):
+        predicted_constant(data, head, solution)
+
+
+def test_wrong_kinds_of_data_and_head_are_named():
+    data, head = problem(9)
+    for call in (
+        lambda data, head: regularization_path(data, head, [1.0], rng=np.random.default_rng(0)),
+        lambda data, head: predicted_constant(data, head, None),
+        infimum_loss,
+    ):
+        with pytest.raises(ValueError, match="data must be a TokenData, got ndarray"):
+            call(data.X, head)
+    with pytest.raises(ValueError, match=r"head must be a head, such as LinearHead\(v\), got ndarray"):
+        regularization_path(data, head.v, [1.0], rng=np.random.default_rng(0))
+
+
+def test_the_gradient_of_the_excess_blames_an_overflow_and_not_the_data():
+    data, head = problem(9)
+    with pytest.raises(FloatingPointError, match="the attention scores .* overflow"):
+        log_excess_gradient(data, head, 1e308 * np.ones((5, 5)))
+    with pytest.raises(FloatingPointError, match=r"the scores v\^T x overflow"):
+        log_excess_gradient(TokenData(1e200 * data.X, data.Z, data.Y), LinearHead(1e200 * head.v), np.zeros((5, 5)))
