@@ -1272,9 +1272,13 @@ class View {
   // A control was moved. The state goes to the kernel, if any, at most 25 times a second.
   choose(name, value) {
     this.model.set(name, value);
+    // a first move is saved at once, so that the kernel's late echo of an older value cannot undo it
+    if (!this.saving) this.model.save_changes();
+    else this.unsaved = true;
     this.saving ??= setTimeout(() => {
       this.saving = undefined;
-      this.model.save_changes();
+      if (this.unsaved) this.model.save_changes();
+      this.unsaved = false;
     }, 40);
   }
 

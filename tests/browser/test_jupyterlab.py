@@ -184,7 +184,7 @@ def type_exactly(live, value):
     live.page.keyboard.press("ControlOrMeta+a")
     live.page.keyboard.type(value)
     live.page.keyboard.press("Enter")
-    assert live.value("step") == float(value)
+    wait_until(live, f"s.parameters.step === {value}")
 
 
 def test_a_typed_value_is_computed_by_the_kernel_and_drawn(live, ranges):
