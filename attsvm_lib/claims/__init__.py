@@ -14,7 +14,7 @@ from pathlib import Path
 from attsvm_lib.claims import implicit_bias, token_selection
 from attsvm_lib.claims.record import KINDS, VERDICTS, Claim, Criterion, Measured
 
-__all__ = ["KINDS", "LEDGER", "VERDICTS", "Claim", "ClaimError", "Criterion", "check", "ledger", "summary", "table"]
+__all__ = ["KINDS", "LEDGER", "VERDICTS", "Claim", "ClaimError", "Criterion", "check", "summary", "table"]
 
 CHAPTERS = {"token_selection": token_selection.CLAIMS, "implicit_bias": implicit_bias.CLAIMS}
 
@@ -23,12 +23,8 @@ class ClaimError(AssertionError):
     """The measured verdict is not the one on record."""
 
 
-def ledger():
-    """All claims by id."""
-    return {claim.id: claim for claims in CHAPTERS.values() for claim in claims}
-
-
-LEDGER = ledger()
+LEDGER = {claim.id: claim for claims in CHAPTERS.values() for claim in claims}
+"""All claims by id."""
 
 
 def check(claim_id, **measured):

@@ -92,7 +92,7 @@ CLAIMS = (
         tolerance="5 percent for the same distance; a factor of 1.5 for a different limit",
         criteria=(
             Criterion("enough", "distance at m = rank over distance at m = 7", (0.95, 1.05), format=".2f"),
-            Criterion("less", "the same at m = rank - 1, least", (1.5, INF), format=".1f"),
+            Criterion("less", "least of the same ratio at m = rank - 1", (1.5, INF), format=".1f"),
         ),
         verdict="reproduced",
     ),

@@ -54,9 +54,9 @@ CLAIMS = (
         ),
         tolerance="20 percent about 0.8: the spread of the law over T and d, standard error of n* about 2 percent",
         criteria=(
-            Criterion("law", "d^2 / (n* ln T), mean", (0.7, 0.9), format=".2f"),
-            Criterion("cover", "n* / d^2 at T = 2, which Cover's theorem puts at 2", (1.9, 2.1), format=".2f"),
-            Criterion("early", "n* over the n that the theorem allows (n = d), least", (1, INF), format=".1f"),
+            Criterion("law", "mean of d^2 / (n* ln T)", (0.7, 0.9), format=".2f"),
+            Criterion("cover", "ratio n* / d^2 at T = 2, which Cover's theorem puts at 2", (1.9, 2.1), format=".2f"),
+            Criterion("early", "least ratio of n* to the n that the theorem allows (n = d)", (1, INF), format=".1f"),
         ),
         verdict="reproduced",
     ),
