@@ -46,15 +46,27 @@ EPS = np.finfo(np.float64).eps
 
 
 def log_softmax(a, axis=-1):
-    """Logarithm of the softmax, a - log sum exp(a), without overflow; entries may be -inf (masked)."""
-    a = a - np.max(a, axis=axis, keepdims=True)
+    """Logarithm of the softmax, a - log sum exp(a), without overflow; arguments and errors as `softmax`."""
+    a = _below_zero(a, axis)
     return a - np.log(np.exp(a).sum(axis=axis, keepdims=True))
 
 
 def softmax(a, axis=-1):
-    """Softmax exp(a) / sum exp(a) along `axis`, without overflow; entries may be -inf (masked)."""
-    a = np.exp(a - np.max(a, axis=axis, keepdims=True))
+    """Softmax exp(a) / sum exp(a) along `axis`, without overflow.
+
+    Entries may be -inf (masked). ValueError for NaN, +inf, or where all entries along the axis are masked.
+    """
+    a = np.exp(_below_zero(a, axis))
     return a / a.sum(axis=axis, keepdims=True)
+
+
+def _below_zero(a, axis):
+    """a minus its maximum along `axis`, which must be finite."""
+    top = np.max(a, axis=axis, keepdims=True)
+    if not np.isfinite(top).all():
+        bad = top[~np.isfinite(top)][0]
+        raise ValueError(f"a must be finite or -inf, with a finite entry along axis {axis}, got a maximum of {bad}")
+    return a - top
 
 
 @runtime_checkable

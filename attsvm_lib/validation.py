@@ -38,6 +38,12 @@ def _shape_fits(actual, expected):
     return len(actual) == len(expected) and all(e is None or a == e for a, e in zip(actual, expected))
 
 
+def _not_masked(name, value):
+    """Raise ValueError when `value` is an array with masked entries: NumPy would bring back what is under the mask."""
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name} must have no masked entries, got {np.ma.count_masked(value)} of {np.size(value)}")
+
+
 def real_array(name, value, shape=None, *, axes=None):
     """Return `value` as a finite, read-only float64 copy of the expected shape.
 
@@ -54,9 +60,10 @@ def real_array(name, value, shape=None, *, axes=None):
     Raises
     ------
     ValueError
-        When the value is not a real array of that shape, or holds NaN or infinity.
+        When the value is not a real array of that shape, or holds NaN, infinity or masked entries.
     """
     expected = axes or (_shape_text(shape) if shape is not None else "any")
+    _not_masked(name, value)
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "biuf":
@@ -80,6 +87,7 @@ def real_array(name, value, shape=None, *, axes=None):
 def integer_array(name, value, shape, low, high, *, axes=None):
     """Return `value` as a read-only integer array with entries in low <= value < high, or raise ValueError."""
     expected = axes or _shape_text(shape)
+    _not_masked(name, value)
     try:
         array = np.asarray(value)
     except ValueError:  # lists of unequal length

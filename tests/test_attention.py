@@ -86,6 +86,13 @@ def test_softmax_survives_any_finite_score_and_a_mask():
     np.testing.assert_array_equal(log_softmax([1000.0, 0.0]), [0.0, -1000.0])
 
 
+@pytest.mark.parametrize("bad", [[0.0, np.inf], [np.nan, 0.0], [-np.inf, -np.inf], [[0.0, 1.0], [np.inf, -np.inf]]])
+def test_softmax_refuses_what_has_no_softmax(bad):
+    for function in (softmax, log_softmax):
+        with pytest.raises(ValueError, match="a must be finite or -inf, with a finite entry along axis -1, got"):
+            function(bad)
+
+
 def test_one_sequence_two_tokens_by_hand():
     # d = 1, tokens 1 and 0, query 2: f = v s with s = sigma(2 W)
     data, head = TokenData([[[1.0], [0.0]]], [[2.0]], [-1.0]), LinearHead([3.0])

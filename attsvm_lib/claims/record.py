@@ -79,8 +79,6 @@ class Measured:
     def of(cls, criterion, value):
         """From one real number, or an array of one number a run; anything else, NaN, masked or empty is refused."""
         try:
-            if np.ma.is_masked(value):
-                raise ValueError
             values = real_array(criterion.name, value).ravel()
         except ValueError:
             raise ValueError(
