@@ -4,4 +4,17 @@ Names are imported here at once, not on first use: a function may then share its
 imported inside the functions that need it.
 """
 
-__all__ = []
+from attsvm_lib.meanfield.field import velocity
+from attsvm_lib.meanfield.gram import GramTrajectory, random_gram, simulate_gram
+from attsvm_lib.meanfield.particles import Trajectory, simulate
+from attsvm_lib.meanfield.symmetry import SymmetricStartWarning
+
+__all__ = [
+    "GramTrajectory",
+    "SymmetricStartWarning",
+    "Trajectory",
+    "random_gram",
+    "simulate",
+    "simulate_gram",
+    "velocity",
+]

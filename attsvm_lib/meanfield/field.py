@@ -1,0 +1,186 @@
+r"""The velocity of tokens on the sphere, self-attention (SA) and its unnormalized variant (USA).
+
+.. math::
+    \dot x_i = P_{x_i}\Bigl(\frac1{Z_i} \sum_j m_j e^{\beta\langle Q x_i, K x_j\rangle} V x_j\Bigr),\qquad
+    P_x y = y - \langle x, y\rangle x,
+
+with Z_i = sum_j m_j exp(beta <Q x_i, K x_j>) for SA and Z_i = 1 for USA; the masses m_j are 1/n unless tokens
+have merged. USA is computed in the time s = t exp(beta), in which its weights exp(beta (<Q x_i, K x_j> - 1)) are at
+most 1 for Q = K = I. Source: arXiv 2312.10794, (SA) and (USA).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attsvm_lib.validation import bounded, choice, positive, real_array
+
+__all__ = ["Flow", "check_start", "velocity"]
+
+OFF_SPHERE = 1e-6
+"""A start may differ from unit norm by this much; nothing is renormalized silently."""
+
+
+def velocity(x, *, beta, model="sa", Q=None, K=None, V=None):
+    """Velocity dx_i/dt of every token.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., n, d)
+        Tokens on the unit sphere, to 1e-6.
+    beta : float
+        Inverse temperature, at least 0.
+    model : {"sa", "usa"}
+    Q, K : array_like, shape (m, d), optional
+        Query and key matrices; None stands for the identity.
+    V : array_like, shape (d, d), optional
+        Value matrix; None stands for the identity.
+
+    Returns
+    -------
+    array, shape (..., n, d)
+        Tangent to the sphere, in the dtype of x (float32 or float64), per unit of the papers' time t.
+
+    Raises
+    ------
+    ValueError
+        When an argument does not fit.
+    FloatingPointError
+        When the velocity overflows: exp(beta) for USA beyond beta = 709.
+
+    Notes
+    -----
+    Source: arXiv 2312.10794, (SA) and (USA).
+    """
+    x = check_start("x", x)
+    flow = Flow(x.shape[-1], beta=beta, model=model, Q=Q, K=K, V=V)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bounded("the velocities", flow.field(x) * x.dtype.type(flow.rate))
+
+
+def check_start(name, x0):
+    """Return tokens as a finite array (..., n, d), float32 when they were, or raise ValueError off the unit sphere."""
+    dtype = np.float32 if getattr(x0, "dtype", None) == np.float32 else np.float64
+    x = real_array(name, x0, (..., None, None), axes="(..., n, d)")
+    with np.errstate(over="ignore"):
+        off = np.abs(np.linalg.norm(x, axis=-1) - 1)
+    if (off > OFF_SPHERE).any():
+        where = tuple(int(i) for i in np.unravel_index(off.argmax(), off.shape))
+        raise ValueError(
+            f"{name} must hold unit vectors, got norm {np.linalg.norm(x[where]):.8g} at index {where}; "
+            f"divide by np.linalg.norm({name}, axis=-1, keepdims=True) if that is meant"
+        )
+    return x.astype(dtype)
+
+
+class Flow:
+    """The vector field on tokens, in the time in which it is integrated: t for SA, s = t exp(beta) for USA.
+
+    Parameters are those of `velocity`; d is the dimension of the tokens.
+    """
+
+    def __init__(self, d, *, beta, model, Q=None, K=None, V=None):
+        self.beta = positive("beta", beta, zero=True)
+        self.model = choice("model", model, ("sa", "usa"))
+        self.B, self.V = _scores_matrix(Q, K, d), V if V is None else real_array("V", V, (d, d)).T
+        self.attracts = self.B is None and V is None
+
+    @property
+    def rate(self):
+        """ds/dt: exp(beta) for USA (inf when that overflows), 1 for SA."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.beta) if self.model == "usa" else 1.0
+
+    def inner_times(self, times):
+        """The papers' times in the time of integration; FloatingPointError when s = t exp(beta) overflows."""
+        half = np.exp(min(self.beta / 2, 700.0)) if self.model == "usa" else 1.0
+        with np.errstate(over="ignore"):
+            inner = half * times * half
+        if self.model == "usa" and not (np.isfinite(inner).all() and (self.beta <= 1400 or not times.any())):
+            raise FloatingPointError(f"t exp(beta) overflows at t = {times[-1]:g}, beta = {self.beta:g}: shorten times")
+        return inner
+
+    def normalize(self, y):
+        """Every token back on the sphere."""
+        return y / np.sqrt(np.vecdot(y, y))[..., None]
+
+    def field(self, y, masses=None):
+        """Velocity at y / |y|, shape (..., n, d), for masses (n,), 1/n by default.
+
+        Constant along rays: a solver with coordinates would otherwise keep small steps for ever, because of a
+        decay of the norms at rate 2 that is no part of the flow.
+        """
+        x = self.normalize(y)
+        weights = self.weights(self._scores(x), masses)
+        pull = weights @ (x if self.V is None else x @ self.V.astype(x.dtype, copy=False))
+        pull -= np.vecdot(pull, x)[..., None] * x
+        return pull
+
+    def weights(self, scores, masses=None):
+        """Attention weights of each row from scores (..., n, n), which are overwritten; with V = I, 0 on the diagonal.
+
+        A token does not pull itself, P_x x = 0. Leaving that out is exact, and the pull of others, down to
+        exp(-2 beta), is not lost in the rounding of a weight near 1.
+        """
+        total = self._exponentials(scores, masses)
+        if self.V is None:
+            drop_diagonal(scores)
+        scores *= 1 / total
+        return scores
+
+    def gram(self, y):
+        """Inner products of all pairs of tokens on the sphere."""
+        return y @ y.swapaxes(-1, -2)
+
+    def approach(self, y, slope, i, j):
+        """Squared distances of tokens i and j, and half the rates at which these change."""
+        gap = y[i] - y[j]
+        return np.vecdot(gap, gap), np.vecdot(gap, slope[i] - slope[j])
+
+    def combine(self, mix, y):
+        """Tokens replaced by the normalized mixtures mix @ y."""
+        return self.normalize(mix @ y)
+
+    def expand(self, y, label):
+        """All tokens, from one row for each merged group."""
+        return y[label]
+
+    def _scores(self, x):
+        keys = x if self.B is None else x @ self.B.astype(x.dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return keys @ x.swapaxes(-1, -2)
+
+    def _exponentials(self, scores, masses):
+        """Turn scores into m_j exp(beta (score - shift)) in place; return the normalizer Z_i, or that of USA.
+
+        The shift is 1 in USA and for Q = K = I, whose largest score it is, else the largest score of a row.
+        """
+        shifted = self.B is not None and self.model == "sa"
+        scores -= scores.max(-1, keepdims=True) if shifted else 1
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores *= self.beta
+            np.exp(scores, out=scores)
+        if self.B is not None:
+            bounded("exp(beta <Qx, Ky>), in units of exp(beta),", scores)
+        if masses is not None:
+            scores *= masses
+        if self.model == "sa":
+            return scores.sum(-1, keepdims=True)
+        return scores.dtype.type(scores.shape[-1] if masses is None else 1)
+
+
+def drop_diagonal(matrices):
+    """Set the diagonals of contiguous matrices (..., n, n) to zero, in place."""
+    n = matrices.shape[-1]
+    matrices.reshape(*matrices.shape[:-2], n * n)[..., :: n + 1] = 0
+
+
+def _scores_matrix(Q, K, d):
+    """B with <Qx, Ky> = x^T B y, or None for the identity."""
+    if Q is None and K is None:
+        return None
+    Q, K = (np.eye(d) if M is None else real_array(name, M, (None, d)) for name, M in (("Q", Q), ("K", K)))
+    if len(Q) != len(K):
+        raise ValueError(f"Q and K must have equally many rows, got {len(Q)} and {len(K)}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bounded("the entries of Q^T K", Q.T @ K)
