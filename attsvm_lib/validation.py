@@ -18,6 +18,7 @@ __all__ = [
     "not_a_pair",
     "positive",
     "real_array",
+    "seed_sequence",
 ]
 
 LIMIT = np.finfo(np.float64).max / 4
@@ -179,3 +180,16 @@ def generator(name, value):
             f"{name} must be a numpy.random.Generator, such as np.random.default_rng(0), got {type(value).__name__}"
         )
     return value
+
+
+def seed_sequence(name, value):
+    """Return `value` as a tuple of different integers of at least 0, at least one, or raise ValueError."""
+    if isinstance(value, (str, bytes)) or not np.iterable(value):
+        raise ValueError(f"{name} must be a sequence of integers, such as range(100), got {value!r}")
+    seeds = tuple(integer(f"each of {name}", seed, 0) for seed in value)
+    if not seeds:
+        raise ValueError(f"{name} must hold at least one seed, got none")
+    if len(set(seeds)) < len(seeds):
+        twice = next(seed for seed in seeds if seeds.count(seed) > 1)
+        raise ValueError(f"{name} must be different from each other, got {twice} more than once")
+    return seeds

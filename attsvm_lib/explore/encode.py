@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import sys
 import zlib
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
+from attsvm_lib.progress import with_progress
 from attsvm_lib.scene.coordinates import Ranges
 from attsvm_lib.scene.function import Scene, SceneFunction
 from attsvm_lib.scene.parameters import Drag, Pick
@@ -56,7 +56,7 @@ def encode(function: SceneFunction, *, budget: int = BUDGET, progress: bool | No
     characters.
     """
     ranges, stacks, texts, messages = Ranges(function), {}, [], []
-    for _, scene in _with_progress(function, progress):
+    for _, scene in with_progress(function.over_grid(), int(np.prod(function.shape)), function.name, progress):
         for name, channels in ranges.add(scene).items():
             for channel, array in channels.items():
                 stacks.setdefault((name, channel), []).append(array)
@@ -75,20 +75,6 @@ def encode(function: SceneFunction, *, budget: int = BUDGET, progress: bool | No
     data = zlib.compress(b"".join([*blocks, text]), 9)
     _check_budget(function, base64_size(len(data)), budget, weights)
     return Encoded(data, layout, (offset, offset + len(text)), ranges, scene)
-
-
-def _with_progress(function: SceneFunction, progress: bool | None, out: TextIO | None = None):
-    """The grid's scenes, with a line on stderr that counts them when asked for, or when stderr is a
-    terminal.
-    """
-    out = sys.stderr if out is None else out
-    shown = out.isatty() if progress is None else progress
-    total = int(np.prod(function.shape))
-    for k, pair in enumerate(function.over_grid(), start=1):
-        yield pair
-        if shown and (k == total or k % max(1, total // 50) == 0):
-            out.write(f"\r{function.name}: {k}/{total}" + ("\n" if k == total else ""))
-            out.flush()
 
 
 def _grid_shape(function: SceneFunction) -> list[int]:
