@@ -10,8 +10,8 @@ __version__ = "0.1.0"
 _HOME = {
     "attsvm_lib.data": ("TokenData", "random_data", "random_direction"),
     "attsvm_lib.selection": ("TieError", "correlation", "locally_optimal", "optimal_tokens", "scores"),
-    "attsvm_lib.constraints": ("Rows", "token_rows"),
-    "attsvm_lib.svm": ("ConvergenceError", "InfeasibleError", "Solution", "att_svm", "separable"),
+    "attsvm_lib.constraints": ("Rows", "set_rows", "token_rows"),
+    "attsvm_lib.svm": ("ConvergenceError", "InfeasibleError", "Solution", "att_svm", "gen_svm", "separable"),
     "attsvm_lib.attention": ("LinearHead", "gradient", "gradient_kq", "loss"),
     "attsvm_lib.training": ("random_start", "train"),
     "attsvm_lib.regularization": ("predicted_constant", "regularization_path"),

@@ -22,7 +22,8 @@ from attsvm_lib.constraints import token_rows
 from attsvm_lib.data import check_data
 from attsvm_lib.excess import head_scores, log_excess_gradient
 from attsvm_lib.selection import check_solution, correlation, optimal_tokens
-from attsvm_lib.svm import Solution, att_svm, certified_gap
+from attsvm_lib.svm import Solution, att_svm
+from attsvm_lib.svm.solution import certified_gap
 from attsvm_lib.validation import choice, generator, integer, real_array
 
 __all__ = ["Path", "predicted_constant", "regularization_path"]

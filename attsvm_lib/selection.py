@@ -163,6 +163,8 @@ def locally_optimal(solution, gamma):
     Source: arXiv 2308.16898, section 5 (locally optimal tokens).
     """
     check_solution(solution)
+    if len(getattr(solution, "equality_multipliers", ())):
+        raise ValueError("solution must select one token in each sequence, got one of gen_svm that keeps several")
     gamma = real_array("gamma", gamma, (len(solution.alpha), None), axes=f"({len(solution.alpha)}, T)")
     i, t = solution.rows[solution.support].T
     if len(t) and t.max() >= gamma.shape[1]:

@@ -9,6 +9,7 @@ import numpy as np
 
 __all__ = [
     "batch_axes",
+    "boolean_array",
     "bounded",
     "choice",
     "common_batch",
@@ -102,6 +103,21 @@ def integer_array(name, value, shape, low, high, *, axes=None):
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         raise ValueError(f"{name} must lie in {low}..{high - 1}, got {array[where]} at index {where}")
     array = np.array(array, dtype=np.intp)
+    array.flags.writeable = False
+    return array
+
+
+def boolean_array(name, value, shape, *, axes=None):
+    """Return `value` as a read-only boolean array of that shape, or raise ValueError; 0 and 1 are no booleans."""
+    expected = axes or _shape_text(shape)
+    try:
+        array = np.array(value)
+    except ValueError:  # lists of unequal length
+        raise ValueError(f"{name} must be a boolean array of shape {expected}, got {value!r}") from None
+    if array.dtype.kind != "b":
+        raise ValueError(f"{name} must be a boolean array of shape {expected}, got dtype {array.dtype}")
+    if not _shape_fits(array.shape, shape):
+        raise ValueError(f"{name} must have shape {expected}, got {array.shape}")
     array.flags.writeable = False
     return array
 

@@ -1,7 +1,7 @@
 r"""Support vector machines of attention: the largest-margin W that selects given tokens.
 
-`att_svm` is the door. Solvers take rows (d_k, z_k) only (`attsvm_lib.constraints`), one solver per file:
-`frobenius` for W trained directly, `nuclear` for the factored W = K Q^T.
+`att_svm` is the door, `gen_svm` that for sets of tokens. Solvers take rows (d_k, z_k) only (`attsvm_lib.constraints`),
+one solver per file: `frobenius` for W trained directly, `nuclear` for the factored W = K Q^T, `generalized` for sets.
 """
 
 from __future__ import annotations
@@ -9,27 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from attsvm_lib.constraints import token_rows
-from attsvm_lib.svm import frobenius, nuclear
-from attsvm_lib.svm.least_distance import Infeasible, Undecided
-from attsvm_lib.svm.solution import (
-    RANK_TOLERANCE,
-    ConvergenceError,
-    InfeasibleError,
-    Solution,
-    certified_gap,
-    matrix_norm,
-)
+from attsvm_lib.svm import frobenius
+from attsvm_lib.svm.certified import NORMS, solve_rows
+from attsvm_lib.svm.generalized import gen_svm
+from attsvm_lib.svm.least_distance import Undecided
+from attsvm_lib.svm.solution import ConvergenceError, InfeasibleError, Solution
 from attsvm_lib.validation import choice
 
-__all__ = ["ConvergenceError", "InfeasibleError", "Solution", "att_svm", "separable"]
-
-SOLVERS = {"frobenius": frobenius.solve, "nuclear": nuclear.solve}
-REQUIRED_GAP = 1e-3
-"""A larger certified gap raises `ConvergenceError`; generic data reach 1e-14, near duplicates at 1e-10 reach 1e-6."""
-
-
-TIGHT = 1e-9
-"""Margins up to 1 + TIGHT count as equality."""
+__all__ = ["ConvergenceError", "InfeasibleError", "Solution", "att_svm", "gen_svm", "separable"]
 
 
 def att_svm(data, alpha, *, norm="frobenius"):
@@ -67,21 +54,8 @@ def att_svm(data, alpha, *, norm="frobenius"):
     -----
     Source: arXiv 2308.16898, section 2, (Att-SVM) and (Att-SVM with the nuclear norm), Lemma 1.
     """
-    choice("norm", norm, tuple(SOLVERS))
-    rows = token_rows(data, alpha)
-    alpha = np.array(alpha, dtype=np.intp)
-    if len(rows) == 0:
-        W, empty = np.zeros((data.d, data.d)), np.zeros(0)
-        return Solution(W, empty, rows.index, alpha, norm, 0.0, np.inf, 0.0, empty > 0, 0)
-    _refuse_zero_rows(rows, alpha)
-    try:
-        with np.errstate(all="ignore"):  # what overflows here is not certified below
-            W, lam = SOLVERS[norm](rows.D, rows.Z)
-    except Infeasible as verdict:
-        raise InfeasibleError(verdict.args[0], rows.index) from None
-    except (Undecided, np.linalg.LinAlgError):
-        raise ConvergenceError from None
-    return _certified(rows, alpha, norm, W, lam)
+    choice("norm", norm, NORMS)
+    return solve_rows(token_rows(data, alpha), np.array(alpha, dtype=np.intp), norm)
 
 
 def separable(data, alpha):
@@ -115,33 +89,3 @@ def separable(data, alpha):
         return len(rows) == 0 or bool(frobenius.separable(rows.D, rows.Z))
     except Undecided:
         raise ConvergenceError from None
-
-
-def _certified(rows, alpha, norm, W, lam):
-    if not (np.isfinite(W).all() and np.isfinite(lam).all()):
-        raise ConvergenceError
-    gap = certified_gap(rows, W, lam, norm)
-    if not gap <= REQUIRED_GAP:
-        raise ConvergenceError(gap)
-    objective = matrix_norm(W, norm)
-    sigma = np.linalg.svd(W, compute_uv=False)
-    # a gap of g leaves singular values up to about sqrt(g) undetermined
-    tolerance = max(RANK_TOLERANCE, np.sqrt(max(gap - 1e-12, 0.0)))
-    rank = int((sigma > tolerance * sigma[0]).sum())
-    support = (lam > 0) | (rows.margins(W) <= 1 + TIGHT)
-    return Solution(W, lam, rows.index, alpha, norm, objective, 1 / objective, gap, support, rank)
-
-
-def _refuse_zero_rows(rows, alpha):
-    same, silent = ~rows.D.any(1), ~rows.Z.any(1)
-    if not (same | silent).any():
-        return
-    k = int(np.flatnonzero(same | silent)[0])
-    i, t = rows.index[k]
-    y = np.zeros(len(rows))
-    y[k] = 1.0
-    if silent[k]:
-        reason = f"the query of sequence {i} is zero, so no W can select a token there"
-    else:
-        reason = f"token {t} duplicates the selected token {alpha[i]} in sequence {i}"
-    raise InfeasibleError(y, rows.index, reason)

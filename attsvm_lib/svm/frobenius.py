@@ -10,7 +10,7 @@ Its dual is :math:`\max_{\lambda \ge 0} 1^\top\lambda - \tfrac12 \lambda^\top G 
 Rows are normalized first (:math:`G_{kk} = 1`, right-hand sides :math:`h_k = 1/(\|d_k\| \|z_k\|)`). When the
 Cholesky factorization of G succeeds, the rows are linearly independent, the problem is feasible and block
 principal pivoting solves it in a few linear systems. Otherwise the least-distance method decides feasibility and
-gives the solution or a Farkas vector.
+gives the solution or a Farkas vector. `solve_vectors` does the same for rows that are vectors of any kind.
 
 Sources: arXiv 2308.16898, section 2 (problem, Lemma 1); Judice and Pires 1994 (block principal pivoting).
 """
@@ -22,7 +22,7 @@ import numpy as np
 from attsvm_lib.svm.least_distance import Infeasible, least_distance
 from attsvm_lib.svm.least_distance import separable as _separable
 
-__all__ = ["separable", "solve", "unit_rows"]
+__all__ = ["separable", "solve", "solve_vectors", "unit_rows", "unit_vectors"]
 
 PIVOT = 1e-5
 """Least Cholesky pivot of the unit-diagonal Gram matrix that counts as independent rows."""
@@ -30,14 +30,16 @@ PIVOT = 1e-5
 
 def unit_rows(D, Z):
     """Split rows into directions and sizes: unit d_k, unit z_k, and log(||d_k|| ||z_k||), shape (m,)."""
-    parts, logs = [], 0.0
-    for V in (D, Z):
-        largest = np.abs(V).max(1, keepdims=True)
-        V = V / largest
-        size = np.linalg.norm(V, axis=1, keepdims=True)
-        parts.append(V / size)
-        logs = logs + np.log(largest[:, 0]) + np.log(size[:, 0])
-    return parts[0], parts[1], logs
+    (U, u), (V, v) = unit_vectors(D), unit_vectors(Z)
+    return U, V, u + v
+
+
+def unit_vectors(A):
+    """Split non-zero rows a_k into unit vectors (m, p) and log ||a_k|| (m,), without overflow."""
+    largest = np.abs(A).max(1, keepdims=True)
+    A = A / largest
+    size = np.linalg.norm(A, axis=1, keepdims=True)
+    return A / size, (np.log(largest) + np.log(size))[:, 0]
 
 
 def solve(D, Z):
@@ -60,26 +62,58 @@ def solve(D, Z):
         With a Farkas vector y (shape (m,), sum 1) of the given rows.
     """
     U, V, logs = unit_rows(D, Z)
-    shift = logs.min()
-    h = np.exp(shift - logs)
     G = (U @ U.T) * (V @ V.T)
-    pair = _block_pivoting(U, V, G, h) if _independent(G) else None
-    if pair is None:
-        try:
-            w, mu = least_distance(_outer(U, V), h)
-        except Infeasible as verdict:
-            y = verdict.args[0] * h
-            raise Infeasible(y / y.sum()) from None
-        pair = w.reshape(D.shape[1], -1), mu
-    W, mu = pair
-    # W scales as 1 / (||d_k|| ||z_k||) and lam as its square
-    return np.exp(-shift) * W, np.exp(-shift) * mu * np.exp(-logs)
+    w, mu, scale, lam = _solve(G, lambda: _outer(U, V), logs)
+    W = (U * mu[:, None]).T @ V if w is None else w.reshape(D.shape[1], -1)
+    return scale * W, lam
+
+
+def solve_vectors(A):
+    """Solve min ||w|| s.t. a_k^T w >= 1.
+
+    Parameters
+    ----------
+    A : array, shape (m, p)
+        Non-zero rows a_k, m >= 1.
+
+    Returns
+    -------
+    w : array, shape (p,)
+    lam : array, shape (m,)
+        w = sum_k lam_k a_k, lam >= 0.
+
+    Raises
+    ------
+    Infeasible
+        With a Farkas vector y (shape (m,), sum 1) of the given rows.
+    """
+    U, logs = unit_vectors(A)
+    w, mu, scale, lam = _solve(U @ U.T, lambda: U, logs)
+    return scale * (mu @ U if w is None else w), lam
 
 
 def separable(D, Z):
     """Whether some W satisfies d_k^T W z_k > 0 for all rows (non-zero d_k and z_k)."""
     U, V, _ = unit_rows(D, Z)
     return _independent((U @ U.T) * (V @ V.T)) or _separable(_outer(U, V))
+
+
+def _solve(G, vectors, logs):
+    """Solution for unit rows of Gram matrix G and sizes exp(logs): (w, mu, scale, lam), w = None for rows' mu.
+
+    The solution is scale * w, or scale * sum_k mu_k u_k over the unit rows u_k that `vectors` returns.
+    """
+    shift = logs.min()
+    h = np.exp(shift - logs)
+    w, mu = None, _block_pivoting(G, h) if _independent(G) else None
+    if mu is None:
+        try:
+            w, mu = least_distance(vectors(), h)
+        except Infeasible as verdict:
+            y = verdict.args[0] * h
+            raise Infeasible(y / y.sum()) from None
+    # W scales as 1 / (||d_k|| ||z_k||) and lam as its square
+    return w, mu, np.exp(-shift), np.exp(-shift) * mu * np.exp(-logs)
 
 
 def _outer(U, V):
@@ -94,8 +128,8 @@ def _independent(G):
         return False
 
 
-def _block_pivoting(U, V, G, h):
-    """W and mu with mu >= 0, G mu >= h, mu^T (G mu - h) = 0 for positive definite G; None if rounding defeats it."""
+def _block_pivoting(G, h):
+    """mu with mu >= 0, G mu >= h, mu^T (G mu - h) = 0 for positive definite G; None if rounding defeats it."""
     m = len(h)
     passive = np.ones(m, dtype=bool)
     fewest, patience = m + 1, 3
@@ -104,8 +138,7 @@ def _block_pivoting(U, V, G, h):
         infeasible = np.where(passive, mu < 0, slack < -1e-13 * h)
         count = int(infeasible.sum())
         if count == 0:
-            mu = _refined(G, h, mu, passive)
-            return (U * mu[:, None]).T @ V, mu
+            return _refined(G, h, mu, passive)
         if count < fewest:
             fewest, patience = count, 3
         elif patience > 0:

@@ -83,18 +83,21 @@ class InfeasibleError(ValueError):
     ----------
     certificate : array, shape (m,)
         Farkas vector: y >= 0, sum(y) = 1, sum_k y_k d_k z_k^T = 0. Any W would give 0 = sum_k y_k d_k^T W z_k >= 1.
+    equality_certificate : array, shape (e,)
+        Multipliers mu of the equalities of Gen-SVM, to be added: sum_l mu_l e_l z_l^T. Empty for Att-SVM.
     rows : array of int, shape (m, 2)
         The (i, t) of each row.
     blame : list of (int, int)
         The rows with y_k > 0: these constraints contradict each other.
     """
 
-    def __init__(self, certificate, rows, reason=None):
-        self._arguments = (certificate, rows, reason)
+    def __init__(self, certificate, rows, reason=None, equality_certificate=(), problem="Att-SVM"):
+        self._arguments = (certificate, rows, reason, equality_certificate, problem)
         self.certificate = certificate
+        self.equality_certificate = np.asarray(equality_certificate, dtype=float)
         self.rows = rows
         self.blame = [(int(i), int(t)) for i, t in rows[certificate > 0]]
-        super().__init__("Att-SVM is infeasible: " + (reason or self._contradiction()))
+        super().__init__(f"{problem} is infeasible: {reason or self._contradiction()}")
 
     def __reduce__(self):
         return type(self), self._arguments
@@ -126,17 +129,31 @@ def matrix_norm(W, norm):
     return float(np.linalg.norm(W, {"frobenius": "fro", "nuclear": "nuc", "spectral": 2}[norm]))
 
 
-def certified_gap(rows, W, lam, norm):
+def certified_gap(rows, W, lam, norm, ties=None, mu=None):
     """Relative duality gap UB / LB - 1 of any pair (W, lam) with positive margins and lam >= 0.
 
-    The gap does not depend on the scale of W, lam, D or Z, so each is brought to size 1: nothing overflows.
+    `ties` and `mu`: equality rows e_l^T W z_l = 0, which W satisfies, and their multipliers of any sign; they add
+    sum_l mu_l e_l z_l^T to the matrix whose dual norm divides LB.
+
+    The gap does not depend on the scale of W, (lam, mu), D or Z, so each is brought to size 1: nothing overflows.
     """
-    W, lam, D, Z = (array / (np.abs(array).max() or 1.0) for array in (W, lam, rows.D, rows.Z))
-    rows = Rows(D, Z, rows.index)
+    if ties is None:
+        ties, mu = Rows(rows.D[:0], rows.Z[:0], rows.index[:0]), lam[:0]
+    (W,) = _unit_size(W)
+    (D, ties_D), (Z, ties_Z), (lam, mu) = (
+        _unit_size(*pair) for pair in ((rows.D, ties.D), (rows.Z, ties.Z), (lam, mu))
+    )
+    rows, ties = Rows(D, Z, rows.index), Rows(ties_D, ties_Z, ties.index)
     least = rows.margins(W).min()
     if not least > 0 or not lam.any():
         return np.inf
     dual = {"frobenius": "frobenius", "nuclear": "spectral"}[norm]
     upper = matrix_norm(W, norm) / least
-    lower = lam.sum() / matrix_norm(rows.combine(lam), dual)
+    lower = lam.sum() / matrix_norm(rows.combine(lam) + ties.combine(mu), dual)
     return float(upper / lower - 1)
+
+
+def _unit_size(*arrays):
+    """The arrays over their largest entry."""
+    largest = max(np.abs(array).max(initial=0) for array in arrays) or 1.0
+    return tuple(array / largest for array in arrays)
