@@ -11,13 +11,10 @@ REQUIREMENTS := requirements.txt requirements-dev.txt pyproject.toml
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-# Heavy experiments are computed once and shared by the build and the tests; any change of the library starts afresh.
+# Heavy experiments are computed once and shared by the build and the tests; keyed by settings and code.
 export ATTSVM_CACHE ?= $(CURDIR)/.cache/experiments
 
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 600 --nbval-sanitize-with tests/nbval.cfg
-
-# Heavy experiments are computed once for the build and the tests together; keyed by settings and library code.
-export ATTSVM_CACHE ?= $(CURDIR)/_build/experiments
 
 .DEFAULT_GOAL := help
 .PHONY: help install book serve test test-library test-book lint notebooks bench clean clean-all

@@ -1,26 +1,23 @@
 """Results of heavy experiments on disk, so that the build of the book and its tests compute each of them once.
 
 The cache is off unless the environment variable ATTSVM_CACHE names a folder. Results are keyed by the
-experiment's settings *and* by the text of the whole library: any change of the code starts afresh.
+experiment's settings *and* by the text of every module of the library that the experiment can reach by imports: a
+change there starts afresh, a change elsewhere does not.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["cached", "library_hash"]
+__all__ = ["cached", "reachable_modules", "text_hash"]
 
-
-def library_hash():
-    """Hash of every Python file of the library, 16 hexadecimal digits."""
-    root, digest = Path(__file__).parent, hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(str(path.relative_to(root)).encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+ROOT = Path(__file__).parent
+LIBRARY = ROOT.name
 
 
 def cached(experiment):
@@ -35,9 +32,51 @@ def cached(experiment):
             return experiment(*args, **settings)
         from joblib import Memory
 
-        return Memory(_folder() / library_hash(), verbose=0).cache(experiment)(*args, **settings)
+        return Memory(_folder() / text_hash(experiment.__module__), verbose=0).cache(experiment)(*args, **settings)
 
     return call
+
+
+@functools.cache
+def text_hash(module):
+    """Hash of the text of a module and of all it reaches in the library, 16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for name, path in sorted(reachable_modules(module).items()):
+        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def reachable_modules(module):
+    """The module and those of the library that it imports, directly or not, anywhere in their text: name -> file.
+
+    All of the library for a module outside it, and for one that imports the library's top level, whose names
+    load lazily.
+    """
+    found, waiting = {}, {module}
+    while waiting:
+        name = waiting.pop()
+        if name == LIBRARY or name.partition(".")[0] != LIBRARY:
+            return {str(path.relative_to(ROOT)): path for path in ROOT.rglob("*.py")}
+        found[name] = Path(find_spec(name).origin)
+        waiting |= _imports(found[name].read_text(encoding="utf-8")) - set(found)
+    return found
+
+
+def _imports(text):
+    """Names of the library's modules that a text imports."""
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {_module_of(node.module, alias.name) for alias in node.names}
+    return {name for name in names if name.partition(".")[0] == LIBRARY}
+
+
+def _module_of(module, name):
+    """The module that `from module import name` loads: one below it, or itself."""
+    inside = module.partition(".")[0] == LIBRARY and find_spec(module).submodule_search_locations
+    return f"{module}.{name}" if inside and find_spec(f"{module}.{name}") else module
 
 
 def _folder():

@@ -1,9 +1,9 @@
-"""Experiments reproduce from their seeds, agree with known values, and are cached by settings and code."""
+"""Experiments reproduce from their seeds, agree with known values, and refuse bad arguments."""
 
 import numpy as np
 import pytest
 
-from attsvm_lib import TieError, TokenData, att_svm, cache, separable
+from attsvm_lib import TieError, TokenData, att_svm, separable
 from attsvm_lib.experiments import (
     default_size,
     feasible_sequences,
@@ -114,52 +114,9 @@ def test_bad_arguments_are_refused_by_name(call, message):
         call()
 
 
-def test_results_are_computed_once_for_each_setting_and_each_version_of_the_library(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTSVM_CACHE", str(tmp_path))
-    calls = []
-
-    @cache.cached
-    def experiment(size, log=str(tmp_path / "log")):
-        with open(log, "a") as f:
-            f.write("x")
-        return np.arange(size)
-
-    for size in (3, 3, 4):
-        assert experiment(size).tolist() == list(range(size))
-    calls.append((tmp_path / "log").read_text())
-    assert calls == ["xx"]
-    monkeypatch.setattr(cache, "library_hash", lambda: "another")
-    experiment(3)
-    assert (tmp_path / "log").read_text() == "xxx"
-
-
-def test_a_cache_that_cannot_be_used_is_named(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("in the way")
-    calls = []
-    experiment = cache.cached(lambda: calls.append(1))
-    for bad in (tmp_path / "file", tmp_path / "file" / "below"):
-        monkeypatch.setenv("ATTSVM_CACHE", str(bad))
-        with pytest.raises(ValueError, match="ATTSVM_CACHE must name a folder in which files can be stored"):
-            experiment()
-    monkeypatch.setenv("ATTSVM_CACHE", str(tmp_path))
-    monkeypatch.setattr(cache.os, "access", lambda *_: False)
-    with pytest.raises(ValueError, match="ATTSVM_CACHE must name a folder"):
-        experiment()
-    assert calls == []
-
-
 @pytest.mark.parametrize(
     "call", [lambda: rank_statistics(3, 3, 1), lambda: separability(3, 3, 1, draws=3, selection="optimal")]
 )
 def test_ties_of_tokens_on_a_line_stop_an_experiment(call):
     with pytest.raises(TieError):
         call()
-
-
-def test_without_a_folder_nothing_is_stored(monkeypatch):
-    monkeypatch.delenv("ATTSVM_CACHE", raising=False)
-    calls = []
-    experiment = cache.cached(lambda: calls.append(1))
-    experiment()
-    experiment()
-    assert len(calls) == 2

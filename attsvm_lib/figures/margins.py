@@ -1,32 +1,19 @@
-"""Figures of chapter 2, from arrays of `attsvm_lib.experiments` and `attsvm_lib.path_experiments`."""
+"""Figures of chapter 2: ranks and regularization paths, from arrays of `attsvm_lib.experiments`."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attsvm_lib.figures import _line, _marker, book_style
+from attsvm_lib.figures.style import book_figure, line, marker
 from attsvm_lib.scene.styles import STYLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["path_figure", "rank_figure", "width_figure"]
-
-
-def _in_book_style(make: Callable[..., Figure]) -> Callable[..., Figure]:
-    """Decorator: the whole figure is made in the book's style."""
-
-    @functools.wraps(make)
-    def styled(*args: Any, **options: Any) -> Figure:
-        with book_style():
-            return make(*args, **options)
-
-    return styled
-
 
 def _panels(count: int, width: float, **options: Any) -> tuple[Figure, np.ndarray]:
     """A figure with one row of panels."""
@@ -36,7 +23,7 @@ def _panels(count: int, width: float, **options: Any) -> tuple[Figure, np.ndarra
     return figure, axes[0]
 
 
-@_in_book_style
+@book_figure
 def rank_figure(dimensions, panels: Mapping[str, Mapping[str, Any]], *, width: float = 7.0) -> Figure:
     """Mean rank of the Frobenius and the nuclear solution against d.
 
@@ -51,7 +38,7 @@ def rank_figure(dimensions, panels: Mapping[str, Mapping[str, Any]], *, width: f
         for name, (label, statistics) in zip(
             ("series-1", "series-2", "series-3"), curves.items(), strict=False
         ):
-            look = _marker(STYLES[name]) | {"ms": 5}
+            look = marker(STYLES[name]) | {"ms": 5}
             for norm, dress in (("frobenius", {"ls": "-"}), ("nuclear", {"ls": ":", "mfc": "white"})):
                 ranks = [np.mean(r) if len(r := getattr(s, norm)) else np.nan for s in statistics]
                 ax.plot(dimensions, ranks, label=label if norm == "frobenius" else None, **look | dress)
@@ -66,7 +53,7 @@ def rank_figure(dimensions, panels: Mapping[str, Mapping[str, Any]], *, width: f
     return figure
 
 
-@_in_book_style
+@book_figure
 def path_figure(radii, panels: Mapping[str, Mapping[str, Any]], *, width: float = 7.0) -> Figure:
     """Distance of regularization paths to their limits, each over its predicted constant C, against the
     radius.
@@ -78,7 +65,7 @@ def path_figure(radii, panels: Mapping[str, Mapping[str, Any]], *, width: float 
     for ax, (title, paths) in zip(axes, panels.items(), strict=True):
         for name, path in paths.items():
             curves = (path.distance / path.constant[:, None]).T
-            lines = ax.plot(radii, curves, **_line(STYLES[name]) | {"lw": 1.2, "alpha": 0.8})
+            lines = ax.plot(radii, curves, **line(STYLES[name]) | {"lw": 1.2, "alpha": 0.8})
             lines[0].set_label("paths of W" if name == "W" else "paths of (K, Q)")
         ax.plot(radii, 1 / np.asarray(radii), color="black", lw=1.0, label="1/R, predicted")
         ax.set(title=title, xlabel="radius R", xscale="log", yscale="log")
@@ -87,7 +74,7 @@ def path_figure(radii, panels: Mapping[str, Mapping[str, Any]], *, width: float 
     return figure
 
 
-@_in_book_style
+@book_figure
 def width_figure(widths, statistics: Mapping[str, Any], *, width: float = 7.0) -> Figure:
     """Distance to the nuclear direction and share of the best margin against m minus the rank of W*_mm.
 
@@ -96,7 +83,7 @@ def width_figure(widths, statistics: Mapping[str, Any], *, width: float = 7.0) -
     """
     figure, (left, right) = _panels(2, width)
     for k, (label, found) in enumerate(statistics.items()):
-        look = _marker(STYLES[f"series-{k + 1}"]) | {"ms": 5, "ls": "None", "alpha": 0.8}
+        look = marker(STYLES[f"series-{k + 1}"]) | {"ms": 5, "ls": "None", "alpha": 0.8}
         surplus = np.asarray(widths) - found.rank[:, None] + 0.12 * (k - 1)
         left.plot(surplus.ravel(), found.distance.ravel(), label=label, **look)
         right.plot(surplus.ravel(), found.margin.ravel(), **look)

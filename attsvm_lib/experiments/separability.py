@@ -1,55 +1,19 @@
-"""The papers' experiments, as functions of sizes and seeds that return arrays.
+"""When are random tokens separable? The share of feasible problems, and the size at which it falls to one half.
 
-Each has a "quick" size (a minute at most, the default on Binder and in a browser) and a "full" one (the
-papers' own, what the book prints and its claims use). Each problem draws from its own generator, seeded by the
-experiment's seed and the problem's sizes, so that no result depends on the order of the others.
+Source: arXiv 2308.16898, section 2; the experiments are ours.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from typing import NamedTuple
-
 import numpy as np
 
 from attsvm_lib.cache import cached
-from attsvm_lib.data import TokenData, random_data, random_direction
-from attsvm_lib.selection import optimal_tokens, scores
-from attsvm_lib.svm import InfeasibleError, att_svm, separable
-from attsvm_lib.validation import choice, integer, integer_array
+from attsvm_lib.data import TokenData
+from attsvm_lib.experiments.problems import random_problem
+from attsvm_lib.svm import separable
+from attsvm_lib.validation import integer, integer_array
 
-__all__ = [
-    "RankStatistics",
-    "default_size",
-    "feasible_sequences",
-    "half_feasible",
-    "rank_statistics",
-    "separability",
-    "separability_threshold",
-]
-
-
-def default_size():
-    """The size of experiments here: "quick" on Binder, in a browser or where ATTSVM_SIZE says so, else "full"."""
-    if "ATTSVM_SIZE" in os.environ:
-        return choice("ATTSVM_SIZE", os.environ["ATTSVM_SIZE"], ("quick", "full"))
-    return "quick" if "BINDER_SERVICE_HOST" in os.environ or sys.platform == "emscripten" else "full"
-
-
-def random_problem(n, T, d, *, seed, index=0, selection="optimal", **kind):
-    """Data with unit tokens and queries, and the tokens to select: (data, alpha).
-
-    `selection` is "optimal" (the optimal tokens of a random head) or "random" (any tokens). The generator is
-    seeded by (seed, n, T, d, index); other arguments go to `random_data`.
-    """
-    choice("selection", selection, ("random", "optimal"))
-    n, T, d, seed = integer("n", n, 1), integer("T", T, 1), integer("d", d, 1), integer("seed", seed, 0)
-    rng = np.random.default_rng([seed, n, T, d, index])
-    data = random_data(n, T, d, rng=rng, **kind)
-    if selection == "random":
-        return data, rng.integers(T, size=n)
-    return data, optimal_tokens(scores(data, random_direction(d, rng=rng)))
+__all__ = ["feasible_sequences", "half_feasible", "separability", "separability_threshold"]
 
 
 def separability(n, T, d, *, draws=200, seed=0, attention="cross", law="sphere", selection="random"):
@@ -173,69 +137,3 @@ def half_feasible(reached, *, most):
         raise ArithmeticError(f"more than half of the problems are feasible with {most} sequences, the most tried")
     n = int(np.argmax(share <= 0.5))
     return float(n - (0.5 - share[n]) / (share[n - 1] - share[n]))
-
-
-class RankStatistics(NamedTuple):
-    """Ranks of the two SVM solutions over random feasible problems of one size.
-
-    frobenius, nuclear : arrays of int, shape (problems,)
-    tried : int
-        Problems drawn until that many were feasible, or until the limit.
-    """
-
-    frobenius: np.ndarray
-    nuclear: np.ndarray
-    tried: int
-
-    @property
-    def feasible_share(self):
-        """Fraction of drawn problems that were feasible."""
-        return len(self.nuclear) / self.tried
-
-
-def rank_statistics(n, T, d, *, problems=20, limit=400, seed=0, attention="cross"):
-    """Ranks of W_mm (Frobenius) and W*_mm (nuclear) over random feasible problems; infeasible ones are counted.
-
-    Parameters
-    ----------
-    n, T, d : int
-        Sequences, tokens, dimension.
-    problems : int
-        Feasible problems wanted.
-    limit : int
-        Problems drawn at most.
-    seed : int
-    attention : {"cross", "self"}
-
-    Returns
-    -------
-    RankStatistics
-        Fewer than `problems` ranks, possibly none, when the limit ends the search.
-
-    Raises
-    ------
-    TieError
-        When the optimal token of a problem is not unique. Random tokens tie almost never, except in d = 1, where
-        unit tokens are +-1.
-
-    Notes
-    -----
-    Source: arXiv 2308.16898, section 3, figure of ranks. Ranks are those of certified solutions
-    (`Solution.rank`), and infeasible problems have no rank.
-    """
-    problems, limit = integer("problems", problems, 1), integer("limit", limit, 1)
-    return RankStatistics(*_rank_statistics(n, T, d, problems, limit, seed, attention))
-
-
-@cached
-def _rank_statistics(n, T, d, problems, limit, seed, attention):
-    ranks, tried = [], 0
-    while len(ranks) < problems and tried < limit:
-        data, alpha = random_problem(n, T, d, seed=seed, index=tried, attention=attention)
-        tried += 1
-        try:
-            ranks.append([att_svm(data, alpha, norm=norm).rank for norm in ("frobenius", "nuclear")])
-        except InfeasibleError:
-            continue
-    frobenius, nuclear = np.array(ranks, dtype=int).reshape(-1, 2).T
-    return frobenius, nuclear, tried

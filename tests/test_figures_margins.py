@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from attsvm_lib.experiments import RankStatistics
-from attsvm_lib.margin_figures import path_figure, rank_figure, width_figure
-from attsvm_lib.path_experiments import PathStatistics, WidthStatistics
+from attsvm_lib.experiments import PathStatistics, RankStatistics, WidthStatistics
+from attsvm_lib.figures import path_figure, rank_figure, width_figure
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,7 @@
 """Experiments on the regularization path: how fast it turns to the max-margin direction, and how wide K and Q
 must be.
 
-As in `attsvm_lib.experiments`, each problem draws from its own generator, seeded by the experiment's seed and the
-problem's sizes.
+Source: arXiv 2308.16898, section 3, Theorem 2; the rates and the widths are measured here.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""Matplotlib figures. `draw` shows the same scene, in the same styles, as an explorable does."""
+"""A scene as a Matplotlib figure: `draw` shows the same scene, in the same styles, as an explorable does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attsvm_lib.figures.style import book_figure, color, line, marker
 from attsvm_lib.scene.checks import number
 from attsvm_lib.scene.coordinates import Ranges, ticks
 from attsvm_lib.scene.function import Scene, SceneFunction, is_scene
@@ -16,45 +14,15 @@ from attsvm_lib.scene.marks import Arrows, Bars, Heatmap, Line, Mark, Path, Poin
 from attsvm_lib.scene.panels import Panel, Panel3D
 from attsvm_lib.scene.parameters import Drag, Parameter, Pick, Time
 from attsvm_lib.scene.styles import SCALES, STYLES, Style
-from attsvm_lib.validation import integer, integer_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["book_style", "draw", "separability_curves"]
-
-POINTS = 0.72  # typographic points for a CSS pixel, a little less than 3/4: print is read more closely
-MARKERS = {
-    "circle": "o",
-    "square": "s",
-    "star": "*",
-    "diamond": "D",
-    "triangle": "^",
-    "cross": "x",
-    "none": "None",
-}
+__all__ = ["draw"]
 
 
-def book_style() -> AbstractContextManager[None]:
-    """Context manager: the book's Matplotlib style (``book.mplstyle``) and nothing of the reader's own."""
-    import matplotlib.style
-
-    return matplotlib.style.context(["default", resources.files("attsvm_lib").joinpath("book.mplstyle")])
-
-
-@contextmanager
-def _closed_on_failure(figure: Figure) -> Iterator[None]:
-    """Within it, an exception closes the figure, which pyplot would otherwise keep and show later."""
-    import matplotlib.pyplot as plt
-
-    try:
-        yield
-    except BaseException:
-        plt.close(figure)
-        raise
-
-
+@book_figure
 def draw(scene: SceneFunction, *, frame: int | None = None, width: float | None = None, **params: Any) -> Figure:
     """The scene at ``params`` (left out: their starts) as a Matplotlib figure, for print and for pages
     without script.
@@ -71,20 +39,18 @@ def draw(scene: SceneFunction, *, frame: int | None = None, width: float | None 
     picture = scene(**params)
     ranges = Ranges(scene)
     placed = ranges.add(picture)
-    with book_style():
-        figure = plt.figure(figsize=(width, _height(scene, ranges, width)))
-    with book_style(), _closed_on_failure(figure):
-        axes = dict(zip(scene.panels, figure.subplots(1, len(scene.panels), squeeze=False)[0], strict=True))
-        for name, panel in scene.panels.items():
-            _axes(axes[name], panel, ranges, name)
-        for name, mark in picture.marks.items():
-            where = mark.panel or next(iter(scene.panels))
-            _mark(axes[where], scene, ranges, name, mark, _at(placed[name], mark, frame, scene.time))
-        for name, value in scene.arguments(**params).items():
-            _control(axes, scene, picture, scene.parameters[name], value)
-        _legend(figure, picture)
-        if picture.message:
-            figure.suptitle(picture.message, fontsize=9, style="italic")
+    figure = plt.figure(figsize=(width, _height(scene, ranges, width)))
+    axes = dict(zip(scene.panels, figure.subplots(1, len(scene.panels), squeeze=False)[0], strict=True))
+    for name, panel in scene.panels.items():
+        _axes(axes[name], panel, ranges, name)
+    for name, mark in picture.marks.items():
+        where = mark.panel or next(iter(scene.panels))
+        _mark(axes[where], scene, ranges, name, mark, _at(placed[name], mark, frame, scene.time))
+    for name, value in scene.arguments(**params).items():
+        _control(axes, scene, picture, scene.parameters[name], value)
+    _legend(figure, picture)
+    if picture.message:
+        figure.suptitle(picture.message, fontsize=9, style="italic")
     return figure
 
 
@@ -135,46 +101,25 @@ def _at(channels: dict[str, np.ndarray], mark: Mark, frame: int, time: Time | No
     return {key: a[min(frame, len(a) - 1)] for key, a in channels.items()}
 
 
-def _color(style: Style) -> str:
-    return "black" if style.color == "currentColor" else style.color
-
-
-def _line(style: Style) -> dict[str, Any]:
-    dash = (0, tuple(d / style.width for d in style.dash)) if style.dash else "-"
-    return {"color": _color(style), "lw": style.width * POINTS, "ls": dash}
-
-
-def _marker(style: Style) -> dict[str, Any]:
-    face = _color(style) if style.filled else "white"
-    return {
-        "color": _color(style),
-        "marker": MARKERS[style.marker],
-        "ms": style.size * POINTS,
-        "mfc": face,
-        "mec": _color(style),
-        "mew": 1.4 if not style.filled or style.marker == "cross" else 0.5,
-    }
-
-
 def _mark(ax: Axes, scene: SceneFunction, ranges: Ranges, name: str, mark: Mark, c: dict[str, np.ndarray]) -> None:
     """Draw one mark from its channels in axis coordinates."""
     style = STYLES[mark.style]
     if isinstance(mark, Line):
-        ax.plot(c["x"], c["y"], **(_marker(style) if mark.markers else {}) | _line(style))
+        ax.plot(c["x"], c["y"], **(marker(style) if mark.markers else {}) | line(style))
     elif isinstance(mark, Path):
-        ax.plot(c["x"], c["y"], **_line(style))
-        ax.plot(c["x"][-1], c["y"][-1], ls="None", **_marker(style))
+        ax.plot(c["x"], c["y"], **line(style))
+        ax.plot(c["x"][-1], c["y"][-1], ls="None", **marker(style))
     elif isinstance(mark, Points):
-        ax.plot(c["x"], c["y"], ls="None", **_marker(style))
+        ax.plot(c["x"], c["y"], ls="None", **marker(style))
         for text, x, y in zip(mark.text, c["x"], c["y"], strict=False):
             if np.isfinite(x + y):
-                ax.annotate(text, (x, y), (4, 4), textcoords="offset points", color=_color(style))
+                ax.annotate(text, (x, y), (4, 4), textcoords="offset points", color=color(style))
     elif isinstance(mark, Points3D):
         x, y, _ = scene.panel_of(name, mark).rotation() @ np.array([c["x"], c["y"], c["z"]])
-        ax.plot(x, y, ls="None", **_marker(style))
+        ax.plot(x, y, ls="None", **marker(style))
     elif isinstance(mark, Bars):
-        hollow = {} if style.filled else {"fill": False, "edgecolor": _color(style), "lw": 1.5}
-        ax.bar(c["x"], c["y"], width=mark.width, color=_color(style), **hollow)
+        hollow = {} if style.filled else {"fill": False, "edgecolor": color(style), "lw": 1.5}
+        ax.bar(c["x"], c["y"], width=mark.width, color=color(style), **hollow)
     elif isinstance(mark, Heatmap):
         _heatmap(ax, ranges, name, mark, c["v"])
     else:
@@ -185,9 +130,9 @@ def _spans(ax: Axes, mark: Arrows | Segments, style: Style, c: dict[str, np.ndar
     for x0, y0, x1, y1 in np.stack([c["x0"], c["y0"], c["x1"], c["y1"]], axis=1):
         if not np.isfinite(x0 + y0 + x1 + y1):
             continue
-        ax.plot([x0, x1], [y0, y1], **_line(style) | ({"ls": "None"} if isinstance(mark, Arrows) else {}))
+        ax.plot([x0, x1], [y0, y1], **line(style) | ({"ls": "None"} if isinstance(mark, Arrows) else {}))
         if isinstance(mark, Arrows):
-            arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": 12} | _line(style)
+            arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": 12} | line(style)
             ax.annotate("", (x1, y1), (x0, y0), arrowprops=arrow)
 
 
@@ -216,7 +161,7 @@ def _control(axes: dict[str, Axes], scene: SceneFunction, picture: Scene, p: Par
         x, y = (
             np.log10(v) if scale == "log" else v for v, scale in zip(value, (panel.xscale, panel.yscale), strict=True)
         )
-        axes[p.panel or first].plot(x, y, ls="None", zorder=5, **_marker(STYLES[p.style]))
+        axes[p.panel or first].plot(x, y, ls="None", zorder=5, **marker(STYLES[p.style]))
     if isinstance(p, Pick):
         mark = picture.marks[p.mark]
         x0, x1, y0, y1 = mark.extent
@@ -237,59 +182,12 @@ def _legend(figure: Figure, picture: Scene) -> None:
         if not mark.label or isinstance(mark, Heatmap):
             continue
         dots = isinstance(mark, (Points, Points3D, Path)) or (isinstance(mark, Line) and mark.markers)
-        look = (_marker(style) if dots else {}) | (
-            {"ls": "None"} if isinstance(mark, (Points, Points3D)) else _line(style)
+        look = (marker(style) if dots else {}) | (
+            {"ls": "None"} if isinstance(mark, (Points, Points3D)) else line(style)
         )
-        filled = {"fc": _color(style)} if style.filled else {"fc": "white", "ec": _color(style)}
+        filled = {"fc": color(style)} if style.filled else {"fc": "white", "ec": color(style)}
         handles.append(
             Patch(label=mark.label, **filled) if isinstance(mark, Bars) else Line2D([], [], label=mark.label, **look)
         )
     if handles:
         figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
-
-
-def _reached(reached: Mapping[tuple[int, int], np.ndarray]) -> dict[tuple[int, int], np.ndarray]:
-    """The checked argument of `separability_curves`, ordered by size."""
-    if not isinstance(reached, Mapping) or not reached:
-        raise ValueError(f"reached must map at least one size (T, d) to counts, got {reached!r}")
-    out = {}
-    for size, counts in reached.items():
-        if not isinstance(size, tuple) or len(size) != 2:
-            raise ValueError(f"reached must have sizes (T, d) as keys, got {size!r}")
-        key = integer("T in reached", size[0], 2), integer("d in reached", size[1], 1)
-        out[key] = integer_array(f"reached[{key}]", counts, (None,), 0, 10**6)
-        if not out[key].size:
-            raise ValueError(f"reached[{key}] must hold at least one count, got none")
-    if len({T for T, _ in out}) > 4:
-        raise ValueError(f"reached must have at most four different T, got {sorted({T for T, _ in out})}")
-    return dict(sorted(out.items()))
-
-
-def separability_curves(reached: Mapping[tuple[int, int], np.ndarray], law: float = 0.8) -> Figure:
-    """Shares of feasible problems: against n for the largest d, and for all sizes against n ln T / d^2.
-
-    reached: (T, d) -> what `attsvm_lib.experiments.feasible_sequences` returned for that size. law: the
-    constant of d* = sqrt(law n ln T), drawn at 1 / law on the right. At most four different T. ValueError for
-    counts that are no integers of at least 0, sizes that are none, or a law outside 1e-3 to 1e3.
-    """
-    import matplotlib.pyplot as plt
-
-    reached, law = _reached(reached), number("law", law, 1e-3, 1e3)
-    tokens, largest = sorted({T for T, _ in reached}), max(d for _, d in reached)
-    styles = dict(zip(tokens, ("series-1", "series-2", "series-3", "series-4"), strict=False))
-    with book_style():
-        figure, (left, right) = plt.subplots(1, 2, figsize=(7.0, 3.0), sharey=True)
-    with book_style(), _closed_on_failure(figure):
-        for (T, d), counts in reached.items():
-            n = np.arange(counts.max() + 2)
-            share = (counts >= n[:, None]).mean(1)
-            look = _line(STYLES[styles[T]])
-            right.plot(n * np.log(T) / d**2, share, **look | {"alpha": 1.0 if d == largest else 0.45})
-            if d == largest:
-                left.plot(n, share, label=f"T = {T}", **look)
-        left.axvline(largest, label=f"n = d = {largest}", **_line(STYLES["boundary"]))
-        right.axvline(1 / law, label=f"d² = {law} n ln T", **_line(STYLES["svm"]))
-        left.set(xlabel=f"sequences n (d = {largest})", ylabel="feasible share")
-        right.set(xlabel="n ln T / d²")
-        figure.legend(loc="outside lower center", ncols=6)
-    return figure

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attsvm_lib import correlation, predicted_constant, regularization_path
-from attsvm_lib.path_experiments import path_problem, path_statistics, width_statistics
+from attsvm_lib.experiments import path_problem, path_statistics, width_statistics
 
 SMALL = (3, 3, 5)
 

@@ -1,0 +1,38 @@
+"""The papers' experiments, as functions of sizes and seeds that return arrays: one file each.
+
+Each has a "quick" size (a minute at most, the default on Binder and in a browser) and a "full" one (the
+papers' own, what the book prints and its claims use). Each problem draws from its own generator, seeded by the
+experiment's seed and the problem's sizes, so that no result depends on the order of the others.
+"""
+
+from attsvm_lib.experiments.paths import (
+    PathStatistics,
+    WidthStatistics,
+    path_problem,
+    path_statistics,
+    width_statistics,
+)
+from attsvm_lib.experiments.problems import default_size, random_problem
+from attsvm_lib.experiments.ranks import RankStatistics, rank_statistics
+from attsvm_lib.experiments.separability import (
+    feasible_sequences,
+    half_feasible,
+    separability,
+    separability_threshold,
+)
+
+__all__ = [
+    "PathStatistics",
+    "RankStatistics",
+    "WidthStatistics",
+    "default_size",
+    "feasible_sequences",
+    "half_feasible",
+    "path_problem",
+    "path_statistics",
+    "random_problem",
+    "rank_statistics",
+    "separability",
+    "separability_threshold",
+    "width_statistics",
+]
