@@ -155,7 +155,7 @@ class Direction(NamedTuple):
 
 
 def attention_scores(data, W):
-    """Attention scores a_it = x_it^T W z_i (before the softmax).
+    """Attention scores a_it = x_it^T W z_i (before the softmax), -inf where query i may not attend to token t.
 
     Parameters
     ----------
@@ -343,7 +343,8 @@ def _coefficients(data, head, W):
     doubt = (pull * relative).sum(-1)
     pull *= np.sign(delta)
     c = pull - s * pull.sum(-1, keepdims=True)
-    noise = (np.abs(c) + np.abs(pull)).sum(-1) * (1.0 + np.abs(a).max(-1)) * EPS + 2 * doubt
+    seen = a if data.allowed is None else np.where(data.allowed, a, 0.0)
+    noise = (np.abs(c) + np.abs(pull)).sum(-1) * (1.0 + np.abs(seen).max(-1)) * EPS + 2 * doubt
     return c, noise, log_scale[..., 0, 0]
 
 
@@ -373,7 +374,8 @@ def _unit_scale(x, axes):
 def _scores(data, W):
     with np.errstate(over="ignore", invalid="ignore"):
         a = (data.X @ (data.Z @ W.swapaxes(-1, -2))[..., None])[..., 0]
-    return bounded("the attention scores x^T W z", a)
+    a = bounded("the attention scores x^T W z", a)
+    return a if data.allowed is None else np.where(data.allowed, a, -np.inf)
 
 
 def _value(head, o):

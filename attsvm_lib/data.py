@@ -2,7 +2,8 @@
 
 A data set holds n sequences. Sequence i has T tokens x_i1 .. x_iT in R^d (the rows of X_i), one query z_i
 in R^d and one label Y_i in {-1, +1}. In cross-attention z_i is free, in self-attention it is a token of the
-sequence, by convention z_i = x_i1 (arXiv 2308.16898, section 1). Leading batch axes hold independent data sets.
+sequence, by convention z_i = x_i1 (arXiv 2308.16898, section 1). A mask may forbid query i some of the tokens, as in
+causal attention (`attsvm_lib.sequences`). Leading batch axes hold independent data sets.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attsvm_lib.validation import batch_axes, choice, generator, integer, real_array
+from attsvm_lib.validation import batch_axes, boolean_array, choice, generator, integer, real_array
 
 __all__ = ["TokenData", "check_data", "random_data", "random_direction"]
 
@@ -28,11 +29,14 @@ class TokenData:
         Queries: `Z[..., i, :]` is z_i.
     Y : array_like, shape (..., n)
         Labels, each -1 or +1.
+    allowed : array_like of bool, shape (..., n, T), optional
+        Which tokens query z_i may attend to, by default all.
 
     Raises
     ------
     ValueError
-        When a shape does not fit, an entry is not finite, or a label is neither -1 nor +1.
+        When a shape does not fit, an entry is not finite, a label is neither -1 nor +1, or a query may attend to no
+        token.
 
     Notes
     -----
@@ -42,17 +46,22 @@ class TokenData:
     X: np.ndarray
     Z: np.ndarray
     Y: np.ndarray
+    allowed: np.ndarray | None = None
 
     def __post_init__(self):
         X = real_array("X", self.X, (..., None, None, None), axes="(..., n, T, d)")
-        *batch, n, _, d = X.shape
+        *batch, n, T, d = X.shape
         Z = real_array("Z", self.Z, (*batch, n, d))
         Y = real_array("Y", self.Y, (*batch, n))
         bad = np.abs(Y) != 1
         if bad.any():
             where = tuple(int(i) for i in np.argwhere(bad)[0])
             raise ValueError(f"Y must hold labels -1 or +1, got {Y[where]:g} at index {where}")
-        for name, value in (("X", X), ("Z", Z), ("Y", Y)):
+        allowed = None if self.allowed is None else boolean_array("allowed", self.allowed, (*batch, n, T))
+        if allowed is not None and not allowed.any(-1).all():
+            where = tuple(int(i) for i in np.argwhere(~allowed.any(-1))[0])
+            raise ValueError(f"allowed must leave each query at least one token, got none at index {where}")
+        for name, value in (("X", X), ("Z", Z), ("Y", Y), ("allowed", allowed)):
             object.__setattr__(self, name, value)
 
     @property
@@ -77,7 +86,8 @@ class TokenData:
 
     def __repr__(self):
         batch = f"batch={self.batch_shape}, " if self.batch_shape else ""
-        return f"TokenData({batch}n={self.n}, T={self.T}, d={self.d})"
+        masked = "" if self.allowed is None else ", masked"
+        return f"TokenData({batch}n={self.n}, T={self.T}, d={self.d}{masked})"
 
 
 def check_data(data):

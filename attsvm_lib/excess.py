@@ -18,14 +18,17 @@ from __future__ import annotations
 import numpy as np
 
 from attsvm_lib.attention import LinearHead, attention_scores, check_head, descent_direction, log_softmax
-from attsvm_lib.selection import scores
+from attsvm_lib.data import check_data
+from attsvm_lib.selection import token_scores
 from attsvm_lib.validation import bounded
 
 __all__ = ["excess_loss", "head_scores", "infimum_loss", "log_excess_gradient", "log_excess_loss"]
 
 
 def head_scores(data, head):
-    """Scores gamma_it = Y_i v^T x_it of the tokens under a linear head, shape (..., n, T).
+    """Scores gamma_it = Y_i v^T x_it of the tokens under a linear head, shape (..., n, T); -inf where masked.
+
+    With one head per position (`attsvm_lib.sequences.PositionHead`) v is that of the query.
 
     Raises
     ------
@@ -37,7 +40,7 @@ def head_scores(data, head):
     if not isinstance(check_head(head), LinearHead):
         kind = type(head).__name__
         raise ValueError(f"head must be a LinearHead, the only kind with a score per token, got {kind}")
-    return scores(data, head.v)
+    return token_scores(data, head.gradient(np.zeros(check_data(data).Z.shape)))
 
 
 def infimum_loss(data, head):
@@ -93,7 +96,7 @@ def log_excess_loss(data, head, W):
     """
     gamma = head_scores(data, head)
     best = gamma.max(-1)
-    gap = best[..., None] - gamma
+    gap = np.where(np.isneginf(gamma), 0.0, best[..., None] - gamma)
     log_gap = np.log(gap, out=np.full(gap.shape, -np.inf), where=gap > 0)
     log_delta = _log_sum_exp(log_gap + log_softmax(attention_scores(data, W)))
     log_ratio = _log_expm1_exp(log_delta) - np.logaddexp(0.0, best)

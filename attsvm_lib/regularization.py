@@ -253,7 +253,7 @@ def _limit(data, head, norm):
 
 def _unique_optimum(gamma):
     # equal tokens may differ in the last digits of their scores
-    return optimal_tokens(gamma, tol=1e-12 * np.abs(gamma).max())
+    return optimal_tokens(gamma, tol=1e-12 * np.abs(gamma[np.isfinite(gamma)]).max())
 
 
 def _svm_start(solution, shape, rng):

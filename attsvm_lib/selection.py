@@ -7,7 +7,7 @@ import numpy as np
 from attsvm_lib.data import check_data
 from attsvm_lib.validation import bounded, common_batch, positive, real_array
 
-__all__ = ["TieError", "check_solution", "correlation", "locally_optimal", "optimal_tokens", "scores"]
+__all__ = ["TieError", "check_solution", "correlation", "locally_optimal", "optimal_tokens", "scores", "token_scores"]
 
 
 class TieError(ValueError):
@@ -44,6 +44,7 @@ def scores(data, v):
     Returns
     -------
     array, shape (..., n, T)
+        -inf where query i may not attend to token t.
 
     Raises
     ------
@@ -58,9 +59,18 @@ def scores(data, v):
     """
     v = real_array("v", v, (..., check_data(data).d), axes=f"(..., {data.d})")
     common_batch({"v": v.shape[:-1], "data": data.batch_shape})
+    return token_scores(data, v[..., None, :])
+
+
+def token_scores(data, g):
+    """Scores Y_i g_i^T x_it for one vector g_i per query, (..., n, d) or (..., 1, d); -inf where masked.
+
+    FloatingPointError when a score overflows.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        gamma = np.einsum("...ntd,...d->...nt", data.X, v)
-    return data.Y[..., None] * bounded("the scores v^T x", gamma)
+        gamma = np.einsum("...ntd,...nd->...nt", data.X, g)
+    gamma = data.Y[..., None] * bounded("the scores v^T x", gamma)
+    return gamma if data.allowed is None else np.where(data.allowed, gamma, -np.inf)
 
 
 def optimal_tokens(gamma, *, tol=0.0):
@@ -69,7 +79,7 @@ def optimal_tokens(gamma, *, tol=0.0):
     Parameters
     ----------
     gamma : array_like, shape (..., n, T)
-        Scores.
+        Scores; those of tokens that may not be selected are -inf.
     tol : float
         Scores within `tol` of the maximum count as tied with it.
 
@@ -86,7 +96,7 @@ def optimal_tokens(gamma, *, tol=0.0):
     -----
     Source: arXiv 2308.16898, section 2.
     """
-    gamma = real_array("gamma", gamma, (..., None, None), axes="(..., n, T)")
+    gamma = real_array("gamma", gamma, (..., None, None), axes="(..., n, T)", minus_infinity=True)
     tol = positive("tol", tol, zero=True)
     top = gamma >= gamma.max(-1, keepdims=True) - tol
     tied = np.argwhere(top.sum(-1) > 1)
@@ -147,7 +157,7 @@ def locally_optimal(solution, gamma):
         Att-SVM solution of the selection, with the norm that fits the parameterization (Frobenius for W,
         nuclear for (K, Q)).
     gamma : array_like, shape (n, T)
-        Scores.
+        Scores; (n, T, T) for the solution of `sequential_svm`.
 
     Returns
     -------
@@ -165,8 +175,10 @@ def locally_optimal(solution, gamma):
     check_solution(solution)
     if len(getattr(solution, "equality_multipliers", ())):
         raise ValueError("solution must select one token in each sequence, got one of gen_svm that keeps several")
-    gamma = real_array("gamma", gamma, (len(solution.alpha), None), axes=f"({len(solution.alpha)}, T)")
-    i, t = solution.rows[solution.support].T
-    if len(t) and t.max() >= gamma.shape[1]:
+    shape = solution.alpha.shape
+    gamma = real_array("gamma", gamma, (*shape, None), axes=f"({', '.join(map(str, shape))}, T)", minus_infinity=True)
+    *at, t = solution.rows[solution.support].T
+    if len(t) and t.max() >= gamma.shape[-1]:
         raise ValueError(f"gamma must have a column for token {t.max()}, got shape {gamma.shape}")
-    return bool((gamma[i, t] < gamma[i, solution.alpha[i]]).all())
+    selected = solution.alpha[tuple(at)]
+    return bool((gamma[(*at, t)] < gamma[(*at, selected)]).all())

@@ -46,7 +46,7 @@ def _not_masked(name, value):
         raise ValueError(f"{name} must have no masked entries, got {np.ma.count_masked(value)} of {np.size(value)}")
 
 
-def real_array(name, value, shape=None, *, axes=None):
+def real_array(name, value, shape=None, *, axes=None, minus_infinity=False):
     """Return `value` as a finite, read-only float64 copy of the expected shape.
 
     Parameters
@@ -58,6 +58,8 @@ def real_array(name, value, shape=None, *, axes=None):
         None stands for any length of at least 1, a leading Ellipsis for any batch axes.
     axes : str, optional
         How the message writes the shape, e.g. "(..., n, T, d)".
+    minus_infinity : bool
+        Whether entries may be -inf, the score of a token that a query may not attend to.
 
     Raises
     ------
@@ -79,6 +81,8 @@ def real_array(name, value, shape=None, *, axes=None):
     if 0 in array.shape:
         raise ValueError(f"{name} must have no empty axis, shape {expected}, got {array.shape}")
     bad = ~np.isfinite(array)
+    if minus_infinity:
+        bad &= ~np.isneginf(array)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         raise ValueError(f"{name} must be finite, got {array[where]} at index {where}")
@@ -110,6 +114,7 @@ def integer_array(name, value, shape, low, high, *, axes=None):
 def boolean_array(name, value, shape, *, axes=None):
     """Return `value` as a read-only boolean array of that shape, or raise ValueError; 0 and 1 are no booleans."""
     expected = axes or _shape_text(shape)
+    _not_masked(name, value)
     try:
         array = np.array(value)
     except ValueError:  # lists of unequal length

@@ -103,3 +103,25 @@ def test_batch_axes_of_another_kind_are_refused_everywhere(batch):
     ):
         with pytest.raises(ValueError, match=message):
             draw()
+
+
+def test_a_mask_says_what_each_query_may_see():
+    X, Z, Y = arrays(batch=(5,))
+    data = TokenData(X, Z, Y, np.broadcast_to([True, False, True], (5, 2, 3)))
+    assert data.allowed.shape == (5, 2, 3)
+    assert not data.allowed.flags.writeable
+    assert repr(data) == "TokenData(batch=(5,), n=2, T=3, d=4, masked)"
+    assert TokenData(X, Z, Y).allowed is None
+
+
+@pytest.mark.parametrize(
+    ("allowed", "message"),
+    [
+        ([1, 0, 1], r"allowed must be a boolean array of shape \(2, 3\), got dtype int64"),
+        ([True, False], r"allowed must have shape \(2, 3\), got \(2,\)"),
+        ([[True, False, True], [False, False, False]], r"each query at least one token, got none at index \(1,\)"),
+    ],
+)
+def test_a_mask_that_does_not_fit_is_refused(allowed, message):
+    with pytest.raises(ValueError, match=message):
+        TokenData(*arrays(), allowed)

@@ -114,5 +114,5 @@ def test_bad_input_names_the_argument():
 
     with pytest.raises(ValueError, match="head must be a LinearHead.*got Other"):
         log_excess_loss(data, Other(), W)
-    with pytest.raises(ValueError, match="v must have shape"):
+    with pytest.raises(ValueError, match="v must have the length of a token, d = 6, got 2"):
         infimum_loss(data, LinearHead(np.ones(2)))

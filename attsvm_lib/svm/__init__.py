@@ -1,14 +1,15 @@
 r"""Support vector machines of attention: the largest-margin W that selects given tokens.
 
-`att_svm` is the door, `gen_svm` that for sets of tokens. Solvers take rows (d_k, z_k) only (`attsvm_lib.constraints`),
-one solver per file: `frobenius` for W trained directly, `nuclear` for the factored W = K Q^T, `generalized` for sets.
+`att_svm` is the door, `gen_svm` that for sets of tokens, `sequential_svm` that for one token per position. Solvers take
+rows (d_k, z_k) only (`attsvm_lib.constraints`), one solver per file: `frobenius` for W trained directly, `nuclear` for
+the factored W = K Q^T, `generalized` for sets.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from attsvm_lib.constraints import token_rows
+from attsvm_lib.constraints import sequential_rows, token_rows
 from attsvm_lib.svm import frobenius
 from attsvm_lib.svm.certified import NORMS, solve_rows
 from attsvm_lib.svm.generalized import gen_svm
@@ -16,7 +17,7 @@ from attsvm_lib.svm.least_distance import Undecided
 from attsvm_lib.svm.solution import ConvergenceError, InfeasibleError, Solution
 from attsvm_lib.validation import choice
 
-__all__ = ["ConvergenceError", "InfeasibleError", "Solution", "att_svm", "gen_svm", "separable"]
+__all__ = ["ConvergenceError", "InfeasibleError", "Solution", "att_svm", "gen_svm", "separable", "sequential_svm"]
 
 
 def att_svm(data, alpha, *, norm="frobenius"):
@@ -56,6 +57,44 @@ def att_svm(data, alpha, *, norm="frobenius"):
     """
     choice("norm", norm, NORMS)
     return solve_rows(token_rows(data, alpha), np.array(alpha, dtype=np.intp), norm)
+
+
+def sequential_svm(X, alpha, *, causal=True, norm="frobenius"):
+    r"""Solve the SVM of sequential prediction: each position j of each sequence selects one token alpha_ij.
+
+    .. math:: \min_W \|W\| \quad \text{s.t.}\quad (x_{i\alpha_{ij}} - x_{it})^\top W x_{ij} \ge 1
+              \quad\text{for all } i, j \text{ and } t \ne \alpha_{ij}\ (t \le j \text{ if causal}) .
+
+    Parameters
+    ----------
+    X : array_like, shape (n, T, d)
+        Tokens of n sequences; x_ij is also the query of position j.
+    alpha : array_like of int, shape (n, T)
+        Selected token of each position, counted from 0; alpha_ij <= j if causal.
+    causal : bool
+        Whether position j sees the tokens 0..j only, or all.
+    norm : {"frobenius", "nuclear"}
+        As in `att_svm`.
+
+    Returns
+    -------
+    Solution
+        Its `rows` hold (i, j, t). Without any row (T = 1) W = 0 and the margin is inf.
+
+    Raises
+    ------
+    InfeasibleError, ConvergenceError
+        As `att_svm`; the message names positions and tokens.
+    ValueError
+        When an argument does not fit, among them a selected token outside the causal window.
+
+    Notes
+    -----
+    It is Att-SVM of n T queries (`attsvm_lib.sequences.sequence_data`). Source: arXiv 2308.16898, section 7 and
+    Theorem 11.
+    """
+    choice("norm", norm, NORMS)
+    return solve_rows(sequential_rows(X, alpha, causal=causal), np.array(alpha, dtype=np.intp), norm)
 
 
 def separable(data, alpha):

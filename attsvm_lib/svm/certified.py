@@ -13,6 +13,7 @@ from attsvm_lib.svm.solution import (
     Solution,
     certified_gap,
     matrix_norm,
+    place,
 )
 
 __all__ = ["NORMS", "certified_fields", "empty_fields", "refuse_zero_rows", "solve_rows"]
@@ -79,11 +80,11 @@ def refuse_zero_rows(rows, alpha, ties=0, problem="Att-SVM"):
     if not (same | silent).any():
         return
     k = int(np.flatnonzero(same | silent)[0])
-    i, t = rows.index[k]
+    *at, t = rows.index[k].tolist()
     y = np.zeros(len(rows))
     y[k] = 1.0
     if silent[k]:
-        reason = f"the query of sequence {i} is zero, so no W can select a token there"
+        reason = f"the query of {place(at)} is zero, so no W can select a token there"
     else:
-        reason = f"token {t} duplicates the selected token {alpha[i]} in sequence {i}"
+        reason = f"token {t} duplicates the selected token {alpha[tuple(at)]} in {place(at[:1])}"
     raise InfeasibleError(y, rows.index, reason, np.zeros(ties), problem)

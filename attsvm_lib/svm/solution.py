@@ -8,7 +8,7 @@ import numpy as np
 
 from attsvm_lib.constraints import Rows
 
-__all__ = ["ConvergenceError", "InfeasibleError", "Solution", "certified_gap", "matrix_norm"]
+__all__ = ["ConvergenceError", "InfeasibleError", "Solution", "certified_gap", "matrix_norm", "place"]
 
 RANK_TOLERANCE = 1e-9
 """Singular values below this fraction of the largest count as zero in `Solution.rank`."""
@@ -23,12 +23,12 @@ class Solution:
     W : array, shape (d, d)
         The minimizer, written W_mm for the Frobenius and W*_mm for the nuclear norm.
     multipliers : array, shape (m,)
-        lam >= 0, in row order (i, then t != alpha_i). Dual feasible up to scale: the dual norm of
-        sum_k lam_k d_k z_k^T is ||W||_F (Frobenius) or 1 (nuclear).
+        lam >= 0, in row order (i, then t != alpha_i; with positions i, j, t). Dual feasible up to scale: the dual
+        norm of sum_k lam_k d_k z_k^T is ||W||_F (Frobenius) or 1 (nuclear).
     rows : array of int, shape (m, 2)
-        The (i, t) of each row.
+        The (i, t) of each row; (m, 3) and (i, j, t) for `sequential_svm`.
     alpha : array of int, shape (n,)
-        The selected tokens.
+        The selected tokens; (n, T) for `sequential_svm`.
     norm : {"frobenius", "nuclear"}
     objective : float
         ||W|| in that norm.
@@ -86,8 +86,8 @@ class InfeasibleError(ValueError):
     equality_certificate : array, shape (e,)
         Multipliers mu of the equalities of Gen-SVM, to be added: sum_l mu_l e_l z_l^T. Empty for Att-SVM.
     rows : array of int, shape (m, 2)
-        The (i, t) of each row.
-    blame : list of (int, int)
+        The (i, t) of each row; (m, 3) and (i, j, t) for `sequential_svm`.
+    blame : list of tuples of int
         The rows with y_k > 0: these constraints contradict each other.
     """
 
@@ -96,18 +96,23 @@ class InfeasibleError(ValueError):
         self.certificate = certificate
         self.equality_certificate = np.asarray(equality_certificate, dtype=float)
         self.rows = rows
-        self.blame = [(int(i), int(t)) for i, t in rows[certificate > 0]]
+        self.blame = [tuple(map(int, row)) for row in rows[certificate > 0]]
         super().__init__(f"{problem} is infeasible: {reason or self._contradiction()}")
 
     def __reduce__(self):
         return type(self), self._arguments
 
     def _contradiction(self):
-        by_sequence = {}
-        for i, t in self.blame:
-            by_sequence.setdefault(i, []).append(t)
-        parts = [f"sequence {i} (tokens {', '.join(map(str, t))})" for i, t in by_sequence.items()]
+        by_place = {}
+        for *at, t in self.blame:
+            by_place.setdefault(place(at), []).append(t)
+        parts = [f"{where} (tokens {', '.join(map(str, t))})" for where, t in by_place.items()]
         return "the constraints of " + ", ".join(parts) + " contradict each other"
+
+
+def place(at):
+    """Words for the query of a row: its sequence (i,), or position and sequence (i, j)."""
+    return f"sequence {at[0]}" if len(at) == 1 else f"position {at[1]} of sequence {at[0]}"
 
 
 class ConvergenceError(ArithmeticError):
