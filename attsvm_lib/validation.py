@@ -16,6 +16,7 @@ __all__ = [
     "generator",
     "integer",
     "integer_array",
+    "nonnegative_array",
     "not_a_pair",
     "positive",
     "real_array",
@@ -214,3 +215,11 @@ def seed_sequence(name, value):
         twice = next(seed for seed in seeds if seeds.count(seed) > 1)
         raise ValueError(f"{name} must be different from each other, got {twice} more than once")
     return seeds
+
+
+def nonnegative_array(name, value):
+    """Return `value` as a finite, read-only float64 array with entries of at least 0, or raise ValueError."""
+    array = real_array(name, value)
+    if (array < 0).any():
+        raise ValueError(f"{name} must be at least 0, got {array[array < 0][0]}")
+    return array

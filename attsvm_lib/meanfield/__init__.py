@@ -4,8 +4,12 @@ Names are imported here at once, not on first use: a function may then share its
 imported inside the functions that need it.
 """
 
+from attsvm_lib.meanfield.clusters import cluster_labels, clusters, components, gram_clusters
+from attsvm_lib.meanfield.energy import dissipation, energy, scaled_dissipation, scaled_energy
+from attsvm_lib.meanfield.equiangular import equiangular, log_transition_time, transition_time
 from attsvm_lib.meanfield.field import velocity
 from attsvm_lib.meanfield.gram import GramTrajectory, random_gram, simulate_gram
+from attsvm_lib.meanfield.halfspace import wendel
 from attsvm_lib.meanfield.particles import Trajectory, simulate
 from attsvm_lib.meanfield.symmetry import SymmetricStartWarning
 
@@ -13,8 +17,20 @@ __all__ = [
     "GramTrajectory",
     "SymmetricStartWarning",
     "Trajectory",
+    "cluster_labels",
+    "clusters",
+    "components",
+    "dissipation",
+    "energy",
+    "equiangular",
+    "gram_clusters",
+    "log_transition_time",
     "random_gram",
+    "scaled_dissipation",
+    "scaled_energy",
     "simulate",
     "simulate_gram",
+    "transition_time",
     "velocity",
+    "wendel",
 ]
