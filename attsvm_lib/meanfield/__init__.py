@@ -10,6 +10,7 @@ from attsvm_lib.meanfield.equiangular import equiangular, log_transition_time, t
 from attsvm_lib.meanfield.field import velocity
 from attsvm_lib.meanfield.gram import GramTrajectory, random_gram, simulate_gram
 from attsvm_lib.meanfield.halfspace import wendel
+from attsvm_lib.meanfield.pairs import pair_fraction, pair_fraction_gram
 from attsvm_lib.meanfield.particles import Trajectory, simulate
 from attsvm_lib.meanfield.symmetry import SymmetricStartWarning
 
@@ -25,6 +26,8 @@ __all__ = [
     "equiangular",
     "gram_clusters",
     "log_transition_time",
+    "pair_fraction",
+    "pair_fraction_gram",
     "random_gram",
     "scaled_dissipation",
     "scaled_energy",

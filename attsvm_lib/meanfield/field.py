@@ -111,22 +111,40 @@ class Flow:
         decay of the norms at rate 2 that is no part of the flow.
         """
         x = self.normalize(y)
-        weights = self.weights(self._scores(x), masses)
-        pull = weights @ (x if self.V is None else x @ self.V.astype(x.dtype, copy=False))
+        weights = self.exponentials(self._keys(x) @ x.swapaxes(-1, -2))
+        total = self.normalizer(weights, masses)
+        carried = x if self.V is None else x @ self.V.astype(x.dtype, copy=False)
+        pull = weights @ (carried if masses is None else masses[:, None] * carried)
         pull -= np.vecdot(pull, x)[..., None] * x
+        pull /= total
         return pull
 
-    def weights(self, scores, masses=None):
-        """Attention weights of each row from scores (..., n, n), which are overwritten; with V = I, 0 on the diagonal.
+    def exponentials(self, scores):
+        """Turn scores beta <Q x_i, K x_j> into exp(score - shift) in place and return them.
 
-        A token does not pull itself, P_x x = 0. Leaving that out is exact, and the pull of others, down to
-        exp(-2 beta), is not lost in the rounding of a weight near 1.
+        The shift is beta in USA and for Q = K = I, whose largest score it is, else the largest score of a row.
         """
-        total = self._exponentials(scores, masses)
+        row_shift = self.B is not None and self.model == "sa"
+        scores -= scores.max(-1, keepdims=True) if row_shift else scores.dtype.type(self.beta)
+        if self.B is None:
+            return np.exp(scores, out=scores)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bounded("exp(beta <Qx, Ky>), in units of exp(beta),", np.exp(scores, out=scores))
+
+    def normalizer(self, weights, masses):
+        """Z_i in units of exp(shift), shape (..., n, 1), or the constant n of USA; with V = I it clears the diagonal.
+
+        A token does not pull itself, P_x x = 0. Leaving it out keeps the pull of others, which may be exp(-2 beta),
+        from being lost in the rounding of a weight of 1.
+        """
+        n = weights.shape[-1]
+        if self.model == "sa":  # a matrix product, for NumPy sums short rows slowly
+            total = weights @ (np.ones((n, 1), weights.dtype) if masses is None else masses[:, None])
+        else:
+            total = weights.dtype.type(n if masses is None else 1)
         if self.V is None:
-            drop_diagonal(scores)
-        scores *= 1 / total
-        return scores
+            weights.reshape(*weights.shape[:-2], n * n)[..., :: n + 1] = 0
+        return total
 
     def gram(self, y):
         """Inner products of all pairs of tokens on the sphere."""
@@ -145,34 +163,12 @@ class Flow:
         """All tokens, from one row for each merged group."""
         return y[label]
 
-    def _scores(self, x):
-        keys = x if self.B is None else x @ self.B.astype(x.dtype, copy=False)
+    def _keys(self, x):
+        """beta B^T x_i: the scores are these times the tokens."""
+        if self.B is None:
+            return x.dtype.type(self.beta) * x
         with np.errstate(over="ignore", invalid="ignore"):
-            return keys @ x.swapaxes(-1, -2)
-
-    def _exponentials(self, scores, masses):
-        """Turn scores into m_j exp(beta (score - shift)) in place; return the normalizer Z_i, or that of USA.
-
-        The shift is 1 in USA and for Q = K = I, whose largest score it is, else the largest score of a row.
-        """
-        shifted = self.B is not None and self.model == "sa"
-        scores -= scores.max(-1, keepdims=True) if shifted else 1
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores *= self.beta
-            np.exp(scores, out=scores)
-        if self.B is not None:
-            bounded("exp(beta <Qx, Ky>), in units of exp(beta),", scores)
-        if masses is not None:
-            scores *= masses
-        if self.model == "sa":
-            return scores.sum(-1, keepdims=True)
-        return scores.dtype.type(scores.shape[-1] if masses is None else 1)
-
-
-def drop_diagonal(matrices):
-    """Set the diagonals of contiguous matrices (..., n, n) to zero, in place."""
-    n = matrices.shape[-1]
-    matrices.reshape(*matrices.shape[:-2], n * n)[..., :: n + 1] = 0
+            return bounded("the scores beta <Qx, Ky>", x @ (self.beta * self.B).astype(x.dtype, copy=False))
 
 
 def _scores_matrix(Q, K, d):

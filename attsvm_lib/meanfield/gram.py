@@ -20,7 +20,7 @@ from attsvm_lib.meanfield.particles import Trajectory, check_options, check_time
 from attsvm_lib.meanfield.symmetry import gram_symmetry, warn_of_symmetry
 from attsvm_lib.validation import batch_axes, generator, integer, real_array
 
-__all__ = ["GramFlow", "GramTrajectory", "random_gram", "simulate_gram"]
+__all__ = ["GramFlow", "GramTrajectory", "check_gram", "random_gram", "simulate_gram"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,7 +105,7 @@ def simulate_gram(G0, times, *, beta, model="sa", method="adaptive", step=0.2, t
     SymmetricStartWarning
         As `simulate`.
     """
-    G0, times = _check_gram(G0), check_times(times)
+    G0, times = check_gram(G0), check_times(times)
     flow = GramFlow(beta=beta, model=model)
     step, tol, merge_tol = check_options(method, step, tol, merge_tol)
     inner = flow.inner_times(times)
@@ -131,10 +131,13 @@ class GramFlow(Flow):
     def field(self, y, masses=None):
         """dG/dt = M G + (M G)^T at the normalized matrix, for masses (n,), 1/n by default."""
         G = self.normalize(y)
-        W = self.weights(G.copy(), masses)
+        W = self.exponentials(G.dtype.type(self.beta) * G)
+        total = self.normalizer(W, masses)
+        if masses is not None:
+            W *= masses
+        W /= total
         rate = W @ G
-        r = np.vecdot(W, G)
-        rate -= r[..., None] * G
+        rate -= np.vecdot(W, G)[..., None] * G
         return rate + rate.swapaxes(-1, -2)
 
     def gram(self, y):
@@ -154,7 +157,8 @@ class GramFlow(Flow):
         return y[np.ix_(label, label)]
 
 
-def _check_gram(G0):
+def check_gram(G0):
+    """Return G0 (..., n, n) as an array, float32 when it was, or raise ValueError when it is no Gram matrix."""
     dtype = np.float32 if getattr(G0, "dtype", None) == np.float32 else np.float64
     G = real_array("G0", G0, (..., None, None), axes="(..., n, n)")
     if G.shape[-1] != G.shape[-2]:

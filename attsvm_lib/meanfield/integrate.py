@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Run", "adaptive", "rk4"]
+__all__ = ["Run", "adaptive", "rk4", "rk4_step", "rk4_steps"]
 
 MOST_STEPS = 5_000_000
 """A run that needs more raises: it would take hours."""
@@ -54,25 +54,31 @@ def rk4(flow, y0, times, step):
 
     The error is estimated by the embedded third-order formula, (h/6) |k4 - k1 of the next step|, so it is pessimistic.
     """
-    counts = np.ceil(np.diff(times, prepend=0.0) / step - 1e-9)
-    if counts.sum() > MOST_STEPS:
-        raise ValueError(f"step must be larger, or method 'adaptive': {counts.sum():.3g} steps of {step:g} are needed")
-    y, states, slope = y0, np.empty((len(times), *y0.shape), y0.dtype), flow.field(y0)
-    error, begin = np.zeros(y0.shape[:-2]), 0.0
-    for k, (end, count) in enumerate(zip(times, counts.astype(int))):
-        h = y0.dtype.type((end - begin) / max(count, 1))
+    states, n = np.empty((len(times), *y0.shape), y0.dtype), y0.shape[-2]
+    y, slope, error, evaluations = y0, flow.field(y0), np.zeros(y0.shape[:-2]), 1
+    for k, (count, h) in enumerate(rk4_steps(times, step)):
+        h = y0.dtype.type(h)
         for _ in range(count):
-            y, slope, last = _rk4_step(flow, y, slope, h)
+            y, slope, last = rk4_step(flow, y, slope, h)
             last -= slope
             error += float(h) / 6 * np.abs(last, out=last).max((-2, -1))
-        states[k], begin = y, end
-    n = y0.shape[-2]
+        states[k] = y
+        evaluations += 4 * count
     labels = np.broadcast_to(np.arange(n), (*states.shape[:-2], n))
-    return Run(states, labels, error, np.full(error.shape, 1 + 4 * int(counts.sum())))
+    return Run(states, labels, error, np.full(error.shape, evaluations))
 
 
-def _rk4_step(flow, y, k1, h):
-    """New state, its slope and the last stage's slope."""
+def rk4_steps(times, step):
+    """For each time, how many equal steps of at most `step` lead there from the time before, and their length."""
+    spans = np.diff(times, prepend=0.0)
+    counts = np.ceil(spans / step - 1e-9)
+    if counts.sum() > MOST_STEPS:
+        raise ValueError(f"step must be larger, or method 'adaptive': {counts.sum():.3g} steps of {step:g} are needed")
+    return [(int(count), span / max(count, 1.0)) for count, span in zip(counts, spans)]
+
+
+def rk4_step(flow, y, k1, h):
+    """New state, its slope, and the slope of the last stage; h in the dtype of y."""
     k2 = flow.field(y + h / 2 * k1)
     k3 = flow.field(y + h / 2 * k2)
     k4 = flow.field(y + h * k3)

@@ -31,7 +31,9 @@ def token_symmetry(flow, x0):
         return "holds a balanced system (the mean of its tokens is zero)"
     if flow.attracts:
         speed = np.linalg.norm(flow.field(x0), axis=-1)
-        pull = (flow.weights(G.copy()) * np.sqrt(np.maximum(1 - G**2, 0))).sum(-1)
+        weights = flow.exponentials(x0.dtype.type(flow.beta) * G)
+        total = flow.normalizer(weights, None)
+        pull = (weights * np.sqrt(np.maximum(1 - G**2, 0)) / total).sum(-1)
         stuck = (speed < 8 * eps * pull) & (pull > 1e3 * eps)
         if stuck.any():
             return f"holds a token, {int(np.argwhere(stuck)[0][-1])}, at which the pulls of the others cancel"
