@@ -21,6 +21,7 @@ from attsvm_lib.attention import frobenius
 from attsvm_lib.constraints import token_rows
 from attsvm_lib.data import check_data
 from attsvm_lib.excess import head_scores, log_excess_gradient
+from attsvm_lib.lbfgs import minimize
 from attsvm_lib.selection import check_solution, correlation, optimal_tokens
 from attsvm_lib.svm import Solution, att_svm
 from attsvm_lib.svm.solution import certified_gap
@@ -50,7 +51,7 @@ class Path:
         Optimality residual: sine of the angle between the weights and minus the gradient of the risk, 0 at a
         stationary point of the constrained problem. It is 1 when that angle is a right angle or more, so that
         the risk falls toward the inside of the ball, or when the gradient is zero up to rounding: then nothing
-        is claimed. Expect at most 1e-5 within 1e-4 and 1e4 times ||W_mm||, and 1e-3 at the ends of the range.
+        is claimed. Expect at most 1e-6.
     ends : array, shape (r, 2 + starts)
         log(L - L_*) reached from each start: the SVM direction, the continuation of the path from smaller
         radii, random ones; `log_excess` is the least. Ends that differ show that the problem is not convex.
@@ -126,7 +127,7 @@ def regularization_path(data, head, radii, *, rng, parameterization="W", width=N
 
     Notes
     -----
-    L-BFGS on the scaled weights, from each start. Source: arXiv 2308.16898, section 3, Theorem 2.
+    L-BFGS (`attsvm_lib.lbfgs`) on the scaled weights, from each start. Source: arXiv 2308.16898, section 3, Theorem 2.
     """
     choice("parameterization", parameterization, tuple(NORMS))
     radii = real_array("radii", radii, (None,), axes="(r,)")
@@ -294,8 +295,6 @@ def _minimize(data, head, R, start, margin):
 
     log(L - L_*) falls like -R margin: divided by that, it has the same slopes at every radius and in every unit.
     """
-    from scipy.optimize import minimize
-
     shape = start.shape
     radius = R if shape[0] == 1 else np.sqrt(2 * R)
     fall = R * margin
@@ -310,11 +309,9 @@ def _minimize(data, head, R, start, margin):
         tangent = slope - (slope * unit).sum() * unit
         return value / fall, tangent.ravel() / size, unit, slope, tangent
 
-    tight = {"maxiter": 20000, "maxfun": 40000, "ftol": 2.3e-16, "gtol": 1e-10, "maxcor": 30}
     start = start / np.abs(start).max()
     flat = (start / np.linalg.norm(start)).ravel()
-    end = minimize(lambda x: on_sphere(x)[:2], flat, jac=True, method="L-BFGS-B", options=tight)
-    value, _, unit, slope, tangent = on_sphere(end.x)
+    value, _, unit, slope, tangent = on_sphere(minimize(lambda x: on_sphere(x)[:2], flat))
     size = np.linalg.norm(slope)
     residual = np.linalg.norm(tangent) / size if size > 0 and (slope * unit).sum() < 0 else 1.0
     return radius * unit, float(value * fall), float(residual)

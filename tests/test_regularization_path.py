@@ -59,7 +59,7 @@ def test_one_sequence_of_two_tokens_lies_on_its_svm_direction_at_every_radius():
 def test_path_of_W_has_the_reference_distances(path_W):
     np.testing.assert_allclose(path_W.distance, [0.599, 0.0511, 6.95e-3, 5.75e-4, 5.70e-5], rtol=1e-3)
     assert path_W.log_excess[-1] == pytest.approx(-34396.33, abs=0.01)
-    assert (path_W.residual < 1e-5).all()
+    assert (path_W.residual < 1e-6).all()
 
 
 def test_path_reaches_its_limit_at_the_predicted_rate(path_W, path_KQ):
@@ -152,8 +152,7 @@ def test_every_radius_of_the_range_is_optimized(parameterization, seed):
     rng, options = np.random.default_rng(0), {"parameterization": parameterization, "starts": 1}
     norm = regularization_path(data, head, [1.0], rng=rng, **options).solution.objective
     path = regularization_path(data, head, norm * np.array([1.1e-8, 1e-4, 1.0, 1e4, 0.9e8]), rng=rng, **options)
-    assert (path.residual < 1e-3).all()
-    assert (path.residual[1:4] < 1e-4).all()
+    assert (path.residual < 1e-6).all()
 
 
 @pytest.mark.parametrize("c", [1e-140, 1e140])

@@ -1,7 +1,6 @@
 r"""Scenes of chapter 2: the two margins (Frobenius for W, nuclear for (K, Q)) and the paths that lead to them.
 
-Source: arXiv 2308.16898, section 3. The regularization path needs SciPy when it is evaluated, nothing here
-needs it on import.
+Source: arXiv 2308.16898, section 3.
 """
 
 from __future__ import annotations
