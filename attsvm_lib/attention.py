@@ -20,11 +20,12 @@ Leading axes of the data, the head and W are batch axes and broadcast against ea
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 
 from attsvm_lib.data import check_data
+from attsvm_lib.heads import Head, LinearHead, check_head
 from attsvm_lib.validation import bounded, common_batch, not_a_pair, real_array
 
 __all__ = [
@@ -67,73 +68,6 @@ def _below_zero(a, axis):
         bad = top[~np.isfinite(top)][0]
         raise ValueError(f"a must be finite or -inf, with a finite entry along axis {axis}, got a maximum of {bad}")
     return a - top
-
-
-@runtime_checkable
-class Head(Protocol):
-    """What a head h: R^d -> R must offer; its parameters may carry leading batch axes.
-
-    A head with batch axes should also have `batch_shape`, their shape, so that a misfit is named early.
-
-    The rest of the library does not ask what kind of head it is, except where a formula holds for linear
-    heads only.
-    """
-
-    def value(self, o):
-        """h(o) for attention outputs o (..., n, d), shape (..., n)."""
-
-    def gradient(self, o):
-        """Gradient of h at o (..., n, d), shape (..., n, d)."""
-
-
-def check_head(head):
-    """Return `head` when it follows the `Head` protocol, or raise ValueError: a vector v is not yet a head."""
-    if isinstance(head, type) or not isinstance(head, Head):
-        given = head.__name__ if isinstance(head, type) else type(head).__name__
-        raise ValueError(f"head must be a head, such as LinearHead(v), got {given}")
-    return head
-
-
-class LinearHead:
-    """Linear head h(o) = v^T o.
-
-    Parameters
-    ----------
-    v : array_like, shape (..., d)
-        Weights; leading axes are batch axes.
-
-    Raises
-    ------
-    ValueError
-        When v is not a finite real array with at least one axis.
-    """
-
-    def __init__(self, v):
-        self.v = real_array("v", v, (..., None), axes="(..., d)")
-
-    @property
-    def batch_shape(self):
-        """The leading axes: () for one head."""
-        return self.v.shape[:-1]
-
-    def __repr__(self):
-        return f"LinearHead(d={self.v.shape[-1]})"
-
-    def value(self, o):
-        """v^T o, shape (..., n)."""
-        self._check(o)
-        return (o @ self.v[..., None])[..., 0]
-
-    def gradient(self, o):
-        """v for every output, shape (..., n, d)."""
-        self._check(o)
-        v = self.v[..., None, :]
-        return np.broadcast_to(v, np.broadcast_shapes(o.shape, v.shape))
-
-    def _check(self, o):
-        if o.shape[-1] != self.v.shape[-1]:
-            raise ValueError(f"v must have the length of a token, d = {o.shape[-1]}, got {self.v.shape[-1]}")
-        common_batch({"v": self.batch_shape, "o": o.shape[:-2]})
 
 
 class Direction(NamedTuple):

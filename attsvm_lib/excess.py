@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from attsvm_lib.attention import LinearHead, attention_scores, check_head, descent_direction, log_softmax
+from attsvm_lib.attention import attention_scores, descent_direction, log_softmax
 from attsvm_lib.data import check_data
+from attsvm_lib.heads import LinearHead, check_head
 from attsvm_lib.selection import token_scores
 from attsvm_lib.validation import bounded
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from attsvm_lib.attention import LinearHead
 from attsvm_lib.data import TokenData
+from attsvm_lib.heads import LinearHead, check_output
 from attsvm_lib.validation import real_array
 
 __all__ = ["PositionHead", "sequence_data"]
@@ -89,7 +89,7 @@ class PositionHead(LinearHead):
 
     def gradient(self, o):
         """v_j for every output, shape (..., n T, d)."""
-        self._check(o)
+        check_output(self, o, "v", self.v.shape[-1])
         T = self.v.shape[-2]
         if o.shape[-2] % T:
             raise ValueError(f"v must have one row for each position, but {o.shape[-2]} queries are no multiple of {T}")

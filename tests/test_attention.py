@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attsvm_lib.attention import (
-    Head,
-    LinearHead,
     attention_probabilities,
     attention_scores,
     descent_direction,
@@ -21,26 +19,21 @@ from attsvm_lib.attention import (
     softmax,
 )
 from attsvm_lib.data import TokenData, random_data, random_direction
+from attsvm_lib.heads import Head, LinearHead, QuadraticHead, ReluHead
 from attsvm_lib.training import random_start
-
-
-class QuadraticHead:
-    """h(o) = v^T o - 0.7 |o|^2: not linear, to prove that the protocol is enough."""
-
-    def __init__(self, v):
-        self.v = np.asarray(v)
-
-    def value(self, o):
-        return o @ self.v - 0.7 * (o * o).sum(-1)
-
-    def gradient(self, o):
-        return self.v - 1.4 * o
 
 
 def problem(seed, n=4, T=5, d=3, batch=()):
     rng = np.random.default_rng(seed)
     data = random_data(n, T, d, rng=rng, batch=batch)
     return data, LinearHead(random_direction(d, rng=rng, batch=batch)), random_start(d, rng=rng, batch=batch)
+
+
+HEADS = {
+    "linear": lambda rng, d: LinearHead(random_direction(d, rng=rng)),
+    "relu": lambda rng, d: ReluHead(rng.standard_normal((d, 2 * d))),
+    "quadratic": lambda rng, d: QuadraticHead(random_direction(d, rng=rng), 0.7),
+}
 
 
 def central_difference(f, W, h=1e-5):
@@ -52,21 +45,31 @@ def central_difference(f, W, h=1e-5):
     return slope
 
 
-def exact_direction(data, v, W):
+def exact_head(head, o):
+    """Value and gradient of a head at o, all in Decimal."""
+    exact = np.vectorize(Decimal)
+    if isinstance(head, ReluHead):
+        hidden = o @ exact(head.V)
+        return sum(max(u, Decimal(0)) for u in hidden), exact(head.V) @ np.where(hidden > 0, Decimal(1), Decimal(0))
+    v, lam = exact(head.v), Decimal(float(getattr(head, "lam", 0)))
+    return v @ o - lam * (o @ o), v - 2 * lam * o
+
+
+def exact_direction(data, head, W):
     """-grad L / ||grad L|| and its logarithmic length in 1500-digit arithmetic, from the same doubles."""
     with localcontext() as context:
         context.prec = 1500  # more digits than the subtraction gamma - mean can cancel
         context.Emin = -(10**6)
-        X, Z, Y, v, W = (np.vectorize(Decimal)(a) for a in (data.X, data.Z, data.Y, v, W))
+        X, Z, Y, W = (np.vectorize(Decimal)(a) for a in (data.X, data.Z, data.Y, W))
         G = np.full(W.shape, Decimal(0))
         for i in range(data.n):
             a = X[i] @ (W @ Z[i])
             e = np.array([(t - a.max()).exp() for t in a])
             s = e / e.sum()
-            gamma = X[i] @ v
-            mean = s @ gamma
-            slope = Y[i] / ((Y[i] * mean).exp() + 1) / data.n
-            G = G + np.outer((slope * s * (gamma - mean)) @ X[i], Z[i])
+            f, g = exact_head(head, s @ X[i])
+            gamma = X[i] @ g
+            slope = Y[i] / ((Y[i] * f).exp() + 1) / data.n
+            G = G + np.outer((slope * s * (gamma - s @ gamma)) @ X[i], Z[i])
         size = (G * G).sum().sqrt()
         return (G / size).astype(float), float(size.ln())
 
@@ -115,12 +118,12 @@ def test_risk_is_accurate_for_outputs_of_any_size(f, expected):
 # gradients
 
 
-@pytest.mark.parametrize("kind", [LinearHead, QuadraticHead])
+@pytest.mark.parametrize("kind", HEADS)
 @pytest.mark.parametrize("attention", ["cross", "self"])
 def test_gradients_agree_with_finite_differences(kind, attention):
     rng = np.random.default_rng(3)
     data = random_data(4, 5, 3, rng=rng, attention=attention)
-    head, W, (K, Q) = kind(random_direction(3, rng=rng)), random_start(3, rng=rng), random_start(3, 2, rng=rng)
+    head, W, (K, Q) = HEADS[kind](rng, 3), random_start(3, rng=rng), random_start(3, 2, rng=rng)
     assert isinstance(head, Head)
     G = gradient(data, head, W)
     np.testing.assert_allclose(G, central_difference(lambda W: loss(data, head, W), W), atol=1e-10)
@@ -129,12 +132,14 @@ def test_gradients_agree_with_finite_differences(kind, attention):
     np.testing.assert_allclose(GQ, central_difference(lambda Q: loss(data, head, K @ Q.T), Q), atol=1e-10)
 
 
+@pytest.mark.parametrize("kind", HEADS)
 @pytest.mark.parametrize("margin", [0.0, 1.0, 10.0, 20.0, 40.0, 100.0, 300.0, 900.0])
-def test_direction_is_exact_at_every_saturation(margin):
-    data, head, W = problem(0, n=3, T=4, d=3)
+def test_direction_is_exact_at_every_saturation(kind, margin):
+    data, _, W = problem(0, n=3, T=4, d=3)
+    head = HEADS[kind](np.random.default_rng(8), 3)
     a = np.sort(attention_scores(data, W))
     W = W * margin / (a[:, -1] - a[:, -2]).min()
-    expected, log_norm = exact_direction(data, head.v, W)
+    expected, log_norm = exact_direction(data, head, W)
     step = descent_direction(data, head, W)
     # the scores themselves carry an error of a few ulp, which the weights exp(a) turn into a relative one
     tolerance = 2e-15 * (1 + np.abs(attention_scores(data, W)).max())
@@ -233,7 +238,7 @@ def test_duplicate_tokens_and_a_saturated_sequence_keep_the_others_alive():
     X[:, 1] = X[:, 0]
     data = TokenData(X, data.Z, data.Y)
     for scale in (1.0, 1e3):
-        expected, log_norm = exact_direction(data, head.v, scale * W)
+        expected, log_norm = exact_direction(data, head, scale * W)
         step = descent_direction(data, head, scale * W)
         np.testing.assert_allclose(step.unit, expected, atol=1e-12 * scale)
         assert step.log_norm == pytest.approx(log_norm, abs=1e-12 * scale)

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attsvm_lib.attention import LinearHead, gradient, loss
+from attsvm_lib.attention import gradient, loss
 from attsvm_lib.data import TokenData, random_data, random_direction
 from attsvm_lib.excess import excess_loss, infimum_loss, log_excess_gradient, log_excess_loss
+from attsvm_lib.heads import LinearHead
 from attsvm_lib.selection import optimal_tokens, scores
 from attsvm_lib.svm import att_svm
 from attsvm_lib.training import random_start

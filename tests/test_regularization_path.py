@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attsvm_lib.attention import LinearHead, loss
+from attsvm_lib.attention import loss
 from attsvm_lib.data import TokenData, random_data, random_direction
 from attsvm_lib.excess import infimum_loss, log_excess_gradient
+from attsvm_lib.heads import LinearHead
 from attsvm_lib.regularization import predicted_constant, regularization_path
 from attsvm_lib.selection import TieError, optimal_tokens, scores
 from attsvm_lib.svm import InfeasibleError, att_svm

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attsvm_lib.attention import LinearHead
 from attsvm_lib.cache import cached
 from attsvm_lib.constraints import token_rows
 from attsvm_lib.data import random_data, random_direction
+from attsvm_lib.heads import LinearHead
 from attsvm_lib.regularization import predicted_constant, regularization_path
 from attsvm_lib.validation import choice, integer, integer_array, positive, real_array
 

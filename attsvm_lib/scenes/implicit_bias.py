@@ -9,8 +9,8 @@ import functools
 
 import numpy as np
 
-from attsvm_lib.attention import LinearHead
 from attsvm_lib.data import TokenData, random_data, random_direction
+from attsvm_lib.heads import LinearHead
 from attsvm_lib.regularization import predicted_constant, regularization_path
 from attsvm_lib.scene import (
     Arrows,

@@ -6,9 +6,9 @@ import functools
 
 import numpy as np
 
-from attsvm_lib.attention import LinearHead
 from attsvm_lib.data import TokenData
 from attsvm_lib.experiments import feasible_sequences, random_problem
+from attsvm_lib.heads import LinearHead
 from attsvm_lib.scene import (
     Arrows,
     Bars,

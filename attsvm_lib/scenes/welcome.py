@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from attsvm_lib.attention import LinearHead
 from attsvm_lib.data import TokenData
+from attsvm_lib.heads import LinearHead
 from attsvm_lib.scene import Arrows, Bars, Panel, Points, Readout, Scene, Slider, Time, scene
 from attsvm_lib.selection import optimal_tokens, scores
 from attsvm_lib.svm import att_svm
