@@ -20,10 +20,17 @@ from attsvm_lib.experiments.separability import (
     separability,
     separability_threshold,
 )
+from attsvm_lib.experiments.sequences import (
+    SequentialRuns,
+    sequential_descent,
+    sequential_path,
+    sequential_problem,
+)
 
 __all__ = [
     "PathStatistics",
     "RankStatistics",
+    "SequentialRuns",
     "WidthStatistics",
     "default_size",
     "feasible_sequences",
@@ -34,5 +41,8 @@ __all__ = [
     "rank_statistics",
     "separability",
     "separability_threshold",
+    "sequential_descent",
+    "sequential_path",
+    "sequential_problem",
     "width_statistics",
 ]

@@ -17,7 +17,7 @@ from attsvm_lib.heads import LinearHead
 from attsvm_lib.regularization import predicted_constant, regularization_path
 from attsvm_lib.validation import choice, integer, integer_array, positive, real_array
 
-__all__ = ["PathStatistics", "WidthStatistics", "path_problem", "path_statistics", "width_statistics"]
+__all__ = ["PathStatistics", "WidthStatistics", "path_measures", "path_problem", "path_statistics", "width_statistics"]
 
 TRAPPED = 1e-3
 """An end counts as worse when its log(L - L_*) lies this much above the best one."""
@@ -114,12 +114,17 @@ def _path_statistics(n, T, d, radii, parameterization, attention, problems, star
     for index in range(problems):
         data, head = path_problem(n, T, d, seed=seed, index=index, attention=attention)
         rng = np.random.default_rng([seed, index])
-        path = regularization_path(data, head, radii, parameterization=parameterization, starts=starts, rng=rng)
-        worse = path.ends - path.log_excess[:, None] > TRAPPED
-        trapped = worse[:, 2:].mean(1) if starts else np.zeros(len(radii))
-        constant = predicted_constant(data, head, path.solution)
-        found.append((path.distance, 1 - path.correlation, constant, trapped, ~worse[:, 0], ~worse[:, 1]))
+        found.append(path_measures(data, head, radii, parameterization=parameterization, starts=starts, rng=rng))
     return tuple(np.array(values) for values in zip(*found, strict=True))
+
+
+def path_measures(data, head, radii, *, starts, **options):
+    """The fields of `PathStatistics` for one problem; arguments as `regularization_path`."""
+    path = regularization_path(data, head, radii, starts=starts, **options)
+    worse = path.ends - path.log_excess[:, None] > TRAPPED
+    trapped = worse[:, 2:].mean(1) if starts else np.zeros(len(radii))
+    constant = predicted_constant(data, head, path.solution)
+    return path.distance, 1 - path.correlation, constant, trapped, ~worse[:, 0], ~worse[:, 1]
 
 
 def width_statistics(n, T, d, widths, *, radius=1e3, attention="cross", problems=5, starts=3, seed=0):
