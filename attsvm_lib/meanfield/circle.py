@@ -1,0 +1,190 @@
+r"""Tokens on the circle (d = 2) as angles, with a force that costs O(n K) instead of O(n^2).
+
+.. math:: \text{SA:}\quad \theta_i' = -\frac{1}{Z_i} \sum_j e^{\beta\cos(\theta_i - \theta_j)} \sin(\theta_i - \theta_j),
+
+USA with 1/n in place of 1/Z_i, the Kuramoto model at beta = 0. By the Jacobi-Anger expansion
+:math:`e^{\beta\cos\varphi} = I_0(\beta) + 2\sum_k I_k(\beta) \cos k\varphi` the sums over j need the moments
+:math:`C_k = \frac1n\sum_j e^{ik\theta_j}` only, for k up to some K that grows like sqrt(beta).
+
+Source: the equations are in arXiv 2312.10794, section 6 (d = 2); the expansion is classical, its use here is ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from attsvm_lib.meanfield.equiangular import MODELS
+from attsvm_lib.meanfield.integrate import rk4
+from attsvm_lib.meanfield.particles import check_times
+from attsvm_lib.validation import choice, positive, real_array
+
+__all__ = ["AngleTrajectory", "circle_velocity", "kernel_coefficients", "order_parameter", "simulate_circle"]
+
+ROUNDING = 1e-16
+
+
+@dataclass(frozen=True, eq=False)
+class AngleTrajectory:
+    """Angles at the requested times.
+
+    Attributes
+    ----------
+    times : array, shape (times,)
+        In the paper's time t.
+    theta : array, shape (times, ..., n)
+        Angles in radians, continuous in time: not reduced modulo 2 pi.
+    error : array, shape (...)
+        Sum of the estimated local errors of the run (pessimistic, as for `simulate`).
+    """
+
+    times: np.ndarray
+    theta: np.ndarray
+    error: np.ndarray
+
+
+def circle_velocity(theta, *, beta, model="sa"):
+    """Velocities theta_i' of tokens on the circle, by the Jacobi-Anger expansion.
+
+    Parameters
+    ----------
+    theta : array_like, shape (..., n)
+        Angles in radians.
+    beta : float
+        Inverse temperature, at least 0; 0 is the Kuramoto model.
+    model : {"sa", "usa"}
+
+    Returns
+    -------
+    array, shape (..., n)
+        Exact to about 1e-15 of the largest possible force, exp(beta) for Z_i = 1; so forces between clusters that are
+        smaller than this (metastable states at beta above about 16) drown: use `simulate` for those.
+
+    Raises
+    ------
+    FloatingPointError
+        When exp(beta) overflows (USA, beta above about 709).
+
+    Notes
+    -----
+    Source: arXiv 2312.10794, section 6 (d = 2).
+    """
+    theta = real_array("theta", theta, (..., None), axes="(..., n)")
+    flow = CircleFlow(beta, model)
+    with np.errstate(over="ignore"):
+        rate = flow.rate
+    if not np.isfinite(rate):
+        raise FloatingPointError(f"the velocity of USA is too large for double precision at beta = {beta:g}")
+    return flow.field(theta[..., None])[..., 0] * rate
+
+
+def simulate_circle(theta0, times, *, beta, model="sa", step=0.05):
+    """Move tokens on the circle by fixed Runge-Kutta steps of order four.
+
+    Parameters
+    ----------
+    theta0 : array_like, shape (..., n)
+        Angles at time 0.
+    times : array_like, shape (times,)
+        Where to record, non-negative and in order, in the paper's time.
+    beta, model
+        As for `circle_velocity`.
+    step : float
+        Largest step, in t for SA, in s = t exp(beta) for USA.
+
+    Returns
+    -------
+    AngleTrajectory
+
+    Raises
+    ------
+    ValueError
+        When an argument does not fit, or more than 5 million steps would be needed.
+    FloatingPointError
+        When t exp(beta) overflows (USA).
+
+    Notes
+    -----
+    Source: arXiv 2312.10794, section 6 (d = 2).
+    """
+    theta0 = real_array("theta0", theta0, (..., None), axes="(..., n)")
+    times, flow = check_times(times), CircleFlow(beta, model)
+    run = rk4(flow, theta0[..., None], flow.inner_times(times), positive("step", step))
+    return AngleTrajectory(times, run.states[..., 0], run.error)
+
+
+def order_parameter(theta):
+    """Kuramoto's order parameter mean_j exp(i theta_j): its modulus is 1 when all agree, its angle the mean direction.
+
+    Parameters
+    ----------
+    theta : array_like, shape (..., n)
+
+    Returns
+    -------
+    complex array or complex, shape (...)
+    """
+    theta = real_array("theta", theta, (..., None), axes="(..., n)")
+    return np.exp(1j * theta).mean(-1)[()]
+
+
+def kernel_coefficients(beta):
+    r"""Fourier coefficients of the attention kernel and of its force, up to rounding.
+
+    .. math:: e^{\beta(\cos\varphi - 1)} = b_0 + 2\sum_{k\ge1} b_k \cos k\varphi, \qquad
+              e^{\beta(\cos\varphi - 1)} \sin\varphi = \sum_{k\ge1} s_k \sin k\varphi
+
+    Parameters
+    ----------
+    beta : float
+        At least 0.
+
+    Returns
+    -------
+    b : array, shape (K + 1,)
+        exp(-beta) I_k(beta) from k = 0 down to 1e-16 of b_0, K at least 1.
+    s : array, shape (K + 1,)
+        b_{k-1} - b_{k+1} = 2 k b_k / beta; s_0 = 0.
+    """
+    beta = positive("beta", beta, zero=True)
+    points = 64 + 2 * int(20 * np.sqrt(beta))
+    b = np.fft.rfft(np.exp(beta * (np.cos(2 * np.pi * np.arange(points) / points) - 1))).real / points
+    K = max(2, int(np.argmax(b < ROUNDING * b[0])))
+    b = np.where(b > ROUNDING * b[0], b, 0)[:K]
+    padded = np.append(b, 0)
+    return b, np.append(0, padded[:-2] - padded[2:])
+
+
+class CircleFlow:
+    """The field on angles, in the time in which it is integrated: t for SA, s = t exp(beta) for USA."""
+
+    def __init__(self, beta, model):
+        self.beta, self.model = positive("beta", beta, zero=True), choice("model", model, MODELS)
+        self.b, self.s = kernel_coefficients(self.beta)
+
+    @property
+    def rate(self):
+        """ds/dt: exp(beta) for USA, 1 for SA."""
+        return np.exp(self.beta) if self.model == "usa" else 1.0
+
+    def inner_times(self, times):
+        """The paper's times in the time of integration; FloatingPointError when t exp(beta) overflows."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            inner = times * self.rate
+        if not np.isfinite(inner).all():
+            raise FloatingPointError(f"t exp(beta) overflows at t = {times[-1]:g}, beta = {self.beta:g}: shorten times")
+        return inner
+
+    def field(self, y):
+        """Velocities of angles y, shape (..., n, 1)."""
+        powers = np.multiply.accumulate(np.broadcast_to(np.exp(1j * y), (*y.shape[:-1], len(self.b) - 1)), axis=-1)
+        moments = powers.mean(-2, keepdims=True).conj()
+        force = -(powers * moments).imag @ self.s[1:]
+        if self.model == "sa":
+            force /= self.b[0] + 2 * (powers * moments).real @ self.b[1:]
+        return force[..., None]
+
+    def normalize(self, y):
+        """Angles need no normalizing."""
+        return y
