@@ -4,7 +4,15 @@ Names are imported here at once, not on first use: a function may then share its
 imported inside the functions that need it.
 """
 
+from attsvm_lib.meanfield.circle import (
+    AngleTrajectory,
+    circle_velocity,
+    kernel_coefficients,
+    order_parameter,
+    simulate_circle,
+)
 from attsvm_lib.meanfield.clusters import cluster_labels, clusters, components, gram_clusters
+from attsvm_lib.meanfield.density import DensityTrajectory, circle_grid, circle_quantiles, density_energy, mean_field
 from attsvm_lib.meanfield.energy import dissipation, energy, scaled_dissipation, scaled_energy
 from attsvm_lib.meanfield.equiangular import equiangular, log_transition_time, transition_time
 from attsvm_lib.meanfield.field import velocity
@@ -13,26 +21,41 @@ from attsvm_lib.meanfield.halfspace import wendel
 from attsvm_lib.meanfield.pairs import pair_fraction, pair_fraction_gram
 from attsvm_lib.meanfield.particles import Trajectory, simulate
 from attsvm_lib.meanfield.symmetry import SymmetricStartWarning
+from attsvm_lib.meanfield.unprojected import UnprojectedTrajectory, attention_rank, leaders, simulate_unprojected
 
 __all__ = [
+    "AngleTrajectory",
+    "DensityTrajectory",
     "GramTrajectory",
     "SymmetricStartWarning",
     "Trajectory",
+    "UnprojectedTrajectory",
+    "attention_rank",
+    "circle_grid",
+    "circle_quantiles",
+    "circle_velocity",
     "cluster_labels",
     "clusters",
     "components",
+    "density_energy",
     "dissipation",
     "energy",
     "equiangular",
     "gram_clusters",
+    "kernel_coefficients",
+    "leaders",
     "log_transition_time",
+    "mean_field",
+    "order_parameter",
     "pair_fraction",
     "pair_fraction_gram",
     "random_gram",
     "scaled_dissipation",
     "scaled_energy",
     "simulate",
+    "simulate_circle",
     "simulate_gram",
+    "simulate_unprojected",
     "transition_time",
     "velocity",
     "wendel",

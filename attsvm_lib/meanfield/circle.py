@@ -1,8 +1,9 @@
 r"""Tokens on the circle (d = 2) as angles, with a force that costs O(n K) instead of O(n^2).
 
-.. math:: \text{SA:}\quad \theta_i' = -\frac{1}{Z_i} \sum_j e^{\beta\cos(\theta_i - \theta_j)} \sin(\theta_i - \theta_j),
+.. math:: \theta_i' = -\frac{1}{Z_i} \sum_j e^{\beta\cos(\theta_i - \theta_j)} \sin(\theta_i - \theta_j)
+          \qquad \text{(SA)}
 
-USA with 1/n in place of 1/Z_i, the Kuramoto model at beta = 0. By the Jacobi-Anger expansion
+and USA with 1/n in place of 1/Z_i, the Kuramoto model at beta = 0. By the Jacobi-Anger expansion
 :math:`e^{\beta\cos\varphi} = I_0(\beta) + 2\sum_k I_k(\beta) \cos k\varphi` the sums over j need the moments
 :math:`C_k = \frac1n\sum_j e^{ik\theta_j}` only, for k up to some K that grows like sqrt(beta).
 
@@ -15,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attsvm_lib.meanfield.equiangular import MODELS
+from attsvm_lib.meanfield.field import Flow
 from attsvm_lib.meanfield.integrate import rk4
 from attsvm_lib.meanfield.particles import check_times
-from attsvm_lib.validation import choice, positive, real_array
+from attsvm_lib.validation import positive, real_array
 
 __all__ = ["AngleTrajectory", "circle_velocity", "kernel_coefficients", "order_parameter", "simulate_circle"]
 
@@ -72,11 +73,9 @@ def circle_velocity(theta, *, beta, model="sa"):
     """
     theta = real_array("theta", theta, (..., None), axes="(..., n)")
     flow = CircleFlow(beta, model)
-    with np.errstate(over="ignore"):
-        rate = flow.rate
-    if not np.isfinite(rate):
+    if not np.isfinite(flow.rate):
         raise FloatingPointError(f"the velocity of USA is too large for double precision at beta = {beta:g}")
-    return flow.field(theta[..., None])[..., 0] * rate
+    return flow.field(theta[..., None])[..., 0] * flow.rate
 
 
 def simulate_circle(theta0, times, *, beta, model="sa", step=0.05):
@@ -156,25 +155,12 @@ def kernel_coefficients(beta):
     return b, np.append(0, padded[:-2] - padded[2:])
 
 
-class CircleFlow:
-    """The field on angles, in the time in which it is integrated: t for SA, s = t exp(beta) for USA."""
+class CircleFlow(Flow):
+    """The field on angles, in the time in which `Flow` is integrated: t for SA, s = t exp(beta) for USA."""
 
     def __init__(self, beta, model):
-        self.beta, self.model = positive("beta", beta, zero=True), choice("model", model, MODELS)
+        super().__init__(2, beta=beta, model=model)
         self.b, self.s = kernel_coefficients(self.beta)
-
-    @property
-    def rate(self):
-        """ds/dt: exp(beta) for USA, 1 for SA."""
-        return np.exp(self.beta) if self.model == "usa" else 1.0
-
-    def inner_times(self, times):
-        """The paper's times in the time of integration; FloatingPointError when t exp(beta) overflows."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            inner = times * self.rate
-        if not np.isfinite(inner).all():
-            raise FloatingPointError(f"t exp(beta) overflows at t = {times[-1]:g}, beta = {self.beta:g}: shorten times")
-        return inner
 
     def field(self, y):
         """Velocities of angles y, shape (..., n, 1)."""

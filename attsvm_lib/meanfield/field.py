@@ -15,7 +15,7 @@ import numpy as np
 
 from attsvm_lib.validation import bounded, choice, positive, real_array
 
-__all__ = ["Flow", "check_start", "velocity"]
+__all__ = ["Flow", "check_start", "scores_matrix", "velocity"]
 
 OFF_SPHERE = 1e-6
 """A start may differ from unit norm by this much; nothing is renormalized silently."""
@@ -82,7 +82,7 @@ class Flow:
     def __init__(self, d, *, beta, model, Q=None, K=None, V=None):
         self.beta = positive("beta", beta, zero=True)
         self.model = choice("model", model, ("sa", "usa"))
-        self.B, self.V = _scores_matrix(Q, K, d), V if V is None else real_array("V", V, (d, d)).T
+        self.B, self.V = scores_matrix(Q, K, d), V if V is None else real_array("V", V, (d, d)).T
         self.attracts = self.B is None and V is None
 
     @property
@@ -171,7 +171,7 @@ class Flow:
             return bounded("the scores beta <Qx, Ky>", x @ (self.beta * self.B).astype(x.dtype, copy=False))
 
 
-def _scores_matrix(Q, K, d):
+def scores_matrix(Q, K, d):
     """B with <Qx, Ky> = x^T B y, or None for the identity."""
     if Q is None and K is None:
         return None

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attsvm_lib.meanfield.field import scores_matrix
 from attsvm_lib.meanfield.particles import check_times
 from attsvm_lib.validation import bounded, positive, real_array
 
@@ -82,7 +83,7 @@ def simulate_unprojected(x0, times, *, Q=None, K=None, V=None, step=0.02):
     x0 = real_array("x0", x0, (..., None, None), axes="(..., n, d)")
     times, step, d = check_times(times), positive("step", step), x0.shape[-1]
     V = np.eye(d) if V is None else real_array("V", V, (d, d))
-    flow = _Rescaled(V, _scores_matrix(Q, K, d))
+    flow = _Rescaled(V, scores_matrix(Q, K, d))
     z, growth, begin, states = x0, np.eye(d), 0.0, []
     for end in times:
         count = int(np.ceil((end - begin) / step - 1e-9))
@@ -145,7 +146,8 @@ class _Rescaled:
         """P, from scores less the largest of their row."""
         with np.errstate(over="ignore", invalid="ignore"):
             x = z @ growth.T
-            scores = bounded("the attention scores <Qx, Kx>", x @ self.B @ x.swapaxes(-1, -2))
+            keys = x if self.B is None else x @ self.B
+            scores = bounded("the attention scores <Qx, Kx>", keys @ x.swapaxes(-1, -2))
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         return weights / weights.sum(-1, keepdims=True)
 
