@@ -1,12 +1,17 @@
 """Clusters as connected components, and Wendel's probability of a half-space."""
 
+import json
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
-from attsvm_lib.meanfield import cluster_labels, clusters, components, gram_clusters, wendel
+from attsvm_lib.data import random_direction
+from attsvm_lib.meanfield import cluster_labels, clusters, components, gram_clusters, simulate, wendel
+
+REFERENCE = json.loads((Path(__file__).parent / "reference/meanfield/points.json").read_text())["points"]
 
 
 def circle(*degrees):
@@ -99,3 +104,13 @@ def test_wendel_against_random_angles():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("key", ["d=2,beta=1,t=5", "d=2,beta=4,t=10", "d=2,beta=9,t=10", "d=8,beta=4,t=10"])
+def test_reference_numbers_of_clusters(key):
+    d, beta, t = (float(part.split("=")[1]) for part in key.split(","))
+    x0 = random_direction(int(d), rng=np.random.default_rng(0), batch=(128, 32))
+    counts = clusters(simulate(x0, [t], beta=beta, method="rk4").x[0])
+    stored = REFERENCE[key]
+    error = np.hypot(counts.std() / np.sqrt(len(counts)), stored["se_comp"])
+    assert abs(counts.mean() - stored["mean_comp"]) < 4 * error
