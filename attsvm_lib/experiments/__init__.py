@@ -12,6 +12,7 @@ from attsvm_lib.experiments.paths import (
     path_statistics,
     width_statistics,
 )
+from attsvm_lib.experiments.phase_diagram import PhaseDiagram, phase_diagram
 from attsvm_lib.experiments.problems import default_size, random_problem
 from attsvm_lib.experiments.ranks import RankStatistics, rank_statistics
 from attsvm_lib.experiments.separability import (
@@ -29,6 +30,7 @@ from attsvm_lib.experiments.sequences import (
 
 __all__ = [
     "PathStatistics",
+    "PhaseDiagram",
     "RankStatistics",
     "SequentialRuns",
     "WidthStatistics",
@@ -37,6 +39,7 @@ __all__ = [
     "half_feasible",
     "path_problem",
     "path_statistics",
+    "phase_diagram",
     "random_problem",
     "rank_statistics",
     "separability",

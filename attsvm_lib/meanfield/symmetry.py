@@ -28,7 +28,7 @@ def token_symmetry(flow, x0):
         if np.linalg.norm(x0[(*batch, i)] + x0[(*batch, j)]) < 8 * eps:
             return f"holds exact antipodes, tokens {i} and {j}"
     if (np.linalg.norm(x0.mean(-2), axis=-1) < 4 * eps).any():
-        return "holds a balanced system (the mean of its tokens is zero)"
+        return "is balanced, the mean of the tokens of a system is zero"
     if flow.attracts:
         speed = np.linalg.norm(flow.field(x0), axis=-1)
         weights = flow.exponentials(x0.dtype.type(flow.beta) * G)
@@ -47,5 +47,5 @@ def gram_symmetry(G0):
     if len(antipodes):
         return f"holds exact antipodes, tokens {antipodes[0][-2]} and {antipodes[0][-1]}"
     if (G0.mean((-2, -1)) < eps).any():
-        return "holds a balanced system (the mean of its tokens is zero)"
+        return "is balanced, the mean of the tokens of a system is zero"
     return None
