@@ -4,6 +4,7 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+BENCH_INSTALLED := $(VENV)/.installed-bench
 HTML := _build/html
 REQUIREMENTS := requirements.txt requirements-dev.txt pyproject.toml
 
@@ -69,7 +70,11 @@ test-book: $(INSTALLED)
 notebooks: $(INSTALLED)
 	$(BIN)/python tools/normalize_notebooks.py --execute
 
-bench: book
+$(BENCH_INSTALLED): $(INSTALLED) benchmarks/requirements.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -r benchmarks/requirements.txt
+	@touch $@
+
+bench: book $(BENCH_INSTALLED)
 	$(BIN)/python benchmarks/run.py
 
 clean:
