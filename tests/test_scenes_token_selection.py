@@ -128,7 +128,8 @@ def test_the_map_shows_shares_and_checkable_proofs(cell, tokens):
     picture = separability_map(cell=cell, tokens=tokens)
     reached = feasible_sequences(T, d, most=MOST, draws=30)
     assert picture.readouts["share"].value == picture.marks["share"].values[cell] == np.mean(reached >= n)
-    assert picture.readouts["theorem"].value == max(T - 1, n)
+    assert picture.readouts["proved"].value == n  # unit tokens: feasible as soon as d >= n, for any T
+    assert picture.readouts["law"].value == pytest.approx(np.sqrt(0.8 * n * np.log(T)))
 
     median = np.argsort(reached, kind="stable")[15]
     data, alpha = random_problem(MOST, T, d, seed=0, index=int(median), selection="random")

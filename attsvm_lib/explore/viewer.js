@@ -520,7 +520,9 @@ class Panel {
   }
 
   add(mark) {
-    const group = draw("g", { class: `ex-s-${mark.style}`, "data-mark": mark.name });
+    const overMap = mark.kind !== "heatmap" && this.layers.marks.querySelector(".ex-map");
+    const extra = mark.kind === "heatmap" ? " ex-map" : overMap ? " ex-outlined" : "";
+    const group = draw("g", { class: `ex-s-${mark.style}${extra}`, "data-mark": mark.name });
     this.layers.marks.append(group);
     this.drawers.push(DRAWERS[mark.kind](group, mark, this.view.spec.styles[mark.style], this.view));
   }
@@ -1077,13 +1079,24 @@ function timeline(view, time) {
 
 // ---- legend --------------------------------------------------------------------------------------------
 
+// Its entries are those of the marks that the scene draws at some time: `show` hides the others.
 function legend(view) {
-  const list = node("ul", { class: "ex-legend" });
+  const entries = [];
   for (const mark of view.spec.marks) {
-    if (mark.kind === "heatmap") list.append(scaleBar(mark));
-    else if (mark.label) list.append(node("li", {}, sample(mark, view.spec.styles[mark.style]), mark.label));
+    if (mark.kind === "heatmap") entries.push([mark, scaleBar(mark)]);
+    else if (mark.label)
+      entries.push([mark, node("li", {}, sample(mark, view.spec.styles[mark.style]), mark.label)]);
   }
-  return list;
+  const present = (scene, mark) =>
+    Object.keys(mark.channels).every((name) =>
+      scene.channel(mark.name, name).values.some((v) => !Number.isNaN(v)),
+    );
+  return {
+    element: node("ul", { class: "ex-legend" }, ...entries.map(([, entry]) => entry)),
+    show(scene) {
+      for (const [mark, entry] of entries) entry.hidden = mark.kind !== "heatmap" && !present(scene, mark);
+    },
+  };
 }
 
 function sample(mark, style) {
@@ -1197,6 +1210,7 @@ class View {
         ),
       ),
     );
+    this.legend = legend(this);
     this.picture = node("div", { class: "ex-panels" }, ...this.panels.map((p) => p.element));
     const side = node(
       "div",
@@ -1229,7 +1243,7 @@ class View {
       node(
         "div",
         { class: "ex-body" },
-        node("div", { class: "ex-picture" }, this.picture, legend(this)),
+        node("div", { class: "ex-picture" }, this.picture, this.legend.element),
         side,
       ),
       node("p", { class: "ex-caption" }, spec.caption),
@@ -1335,6 +1349,7 @@ class View {
   display(scene) {
     this.scene = scene;
     this.say(scene.message);
+    this.legend.show(scene);
     this.paint();
   }
 

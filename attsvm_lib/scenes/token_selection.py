@@ -237,7 +237,8 @@ LAW = 0.8  # d* ~ sqrt(0.8 n ln T), measured in the chapter
     instruction="Pick cells along one column, upward, until the problem breaks. Then choose more tokens.",
     caption=(
         "Left: share of 30 random problems that are feasible, against the dimension d and the number n of sequences; "
-        "the curve is the law n = d² / (0.8 ln T), the crosses mark n = d. Right: a problem of the picked "
+        "the curve is the law n = d² / (0.8 ln T), the crosses mark n = d, up to which every problem of unit tokens "
+        "is proved to be feasible. Right: a problem of the picked "
         "size, of median strength. Filled bars: the share of each sequence in the multipliers of the solution. "
         "Hollow bars: the Farkas vector, which proves that no W exists."
     ),
@@ -286,8 +287,8 @@ def separability_map(cell, tokens):
     }
     readouts = {
         "share": Readout(share[cell[:, 0].astype(int), cell[:, 1].astype(int)], "feasible share", ".0%"),
-        "law": Readout(np.array([np.sqrt(LAW * n * np.log(T)) for n, _ in picked]), "law asks d of about", ".1f"),
-        "theorem": Readout(np.array([max(T - 1, n) for n, _ in picked], dtype=float), "theorem asks d ≥", ".0f"),
+        "law": Readout(np.array([np.sqrt(LAW * n * np.log(T)) for n, _ in picked]), "law: d of about", ".1f"),
+        "proved": Readout(np.array([n for n, _ in picked], dtype=float), "proved for d ≥", ".0f"),
         "margin": Readout(margin, "margin of this problem", ".4f"),
     }
     messages = [None if np.isfinite(m) else "No W exists: the sequences with a bar contradict each other."

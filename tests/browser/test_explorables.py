@@ -163,6 +163,28 @@ def test_absent_values_are_not_drawn_and_said(show):
     assert not e.root.locator(".ex-message").is_visible()
 
 
+LEGEND = "root => [...root.querySelectorAll('.ex-legend li:not([hidden])')].map((e) => e.textContent)"
+
+
+def test_the_legend_lists_what_is_drawn(show):
+    (e,) = show(examples.drag_a_token.name)
+    for model, absent in (("W", "(K, Q)"), ("(K, Q)", "W")):
+        e.root.evaluate("(root, model) => root.exSet('model', model)", model)
+        entries = e.root.evaluate(LEGEND)
+        assert f"gradient path, {model}" in entries
+        assert f"gradient path, {absent}" not in entries
+
+
+def test_marks_over_a_heatmap_are_outlined_in_the_pages_color(show):
+    for theme in ("light", "dark"):
+        (e,) = show("token_selection.separability_map", theme=theme)
+        for name in ("law", "n = d"):
+            shadow = e.root.locator(f"[data-mark='{name}']").evaluate("m => getComputedStyle(m).filter")
+            page_color = e.root.evaluate("root => getComputedStyle(root).backgroundColor")
+            assert shadow.count("drop-shadow") == 4 and page_color in shadow
+        assert e.root.locator("[data-mark=multipliers]").evaluate("m => getComputedStyle(m).filter") == "none"
+
+
 def test_focus_is_visible_on_each_control(show):
     for name in (examples.drag_a_token.name, examples.phase.name, examples.sphere.name):
         (e,) = show(name)

@@ -71,6 +71,21 @@ def test_a_page_works_as_a_file(chromium, html, any_page):
         assert not visit.untypeset()
 
 
+def test_formulas_are_no_tab_stops(chromium, site_url, page):
+    with Visit(chromium, site_url + page) as visit:
+        assert visit.tab.locator("mjx-container[tabindex]:not([tabindex='-1'])").count() == 0
+
+
+CUT_OFF = """() => [...document.querySelectorAll('.cell_output pre')]
+  .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_printed_line_runs_out_of_its_box(chromium, site_url, page, width):
+    with Visit(chromium, site_url + page, width=width) as visit:
+        assert visit.tab.evaluate(CUT_OFF) == []
+
+
 def test_icons_are_drawn(chromium, site_url):
     """The theme's icon script is replaced by its web font: the font arrives and an icon has a width."""
     with Visit(chromium, site_url + "book/notation.html", width=360) as visit:

@@ -53,6 +53,20 @@ def test_no_page_shows_a_traceback(html, page):
     assert not soup(html / page).select(".output.traceback")
 
 
+def test_what_a_cell_prints_stands_in_one_box(html, page):
+    for cell in soup(html / page).select(".cell_output"):
+        assert len(cell.select(".output.stream:not(.stderr)")) <= 1
+
+
+def test_no_two_references_are_cited_alike(html):
+    cited = {}
+    for page in PAGES:
+        for link in soup(html / page).select("a[href*='references.html#id']"):
+            cited.setdefault(link.get_text(), set()).add(urlsplit(link["href"]).fragment)
+    assert len(cited) > 5
+    assert not {label: ids for label, ids in cited.items() if len(ids) > 1}
+
+
 def test_every_image_says_what_it_shows(html, any_page):
     for image in soup(html / any_page).find_all("img"):
         alt = image.get("alt", "").strip()
