@@ -24,10 +24,22 @@ def test_every_scene_can_be_drawn_and_saved(s, tmp_path):
     figure = draw(s)
     figure.savefig(tmp_path / "figure.pdf")
     assert (tmp_path / "figure.pdf").stat().st_size > 3000
-    labels = {m.label for m in s().marks.values() if m.label}
+    labels = {m.label for m in s().marks.values() if m.label and is_drawn(m)}
     shown = {t.get_text() for legend in figure.legends for t in legend.get_texts()}
     shown |= {ax.get_xlabel() for ax in figure.axes}
     assert labels <= shown
+    assert not {m.label for m in s().marks.values() if m.label and not is_drawn(m)} & shown
+
+
+def is_drawn(mark):
+    arrays = (a for a in vars(mark).values() if isinstance(a, np.ndarray) and a.dtype.kind == "f")
+    return all(np.isfinite(a).any() for a in arrays)
+
+
+def test_marks_over_a_heatmap_have_a_light_outline():
+    over, beside = draw(scenes.get("token_selection.separability_map")).axes[:2]
+    assert over.lines and all(drawn.get_path_effects() for drawn in over.lines)
+    assert not any(drawn.get_path_effects() for drawn in beside.lines)
 
 
 def test_lines_carry_the_scenes_numbers_up_to_the_frame():
@@ -120,9 +132,9 @@ def test_the_style_leaves_the_readers_settings_alone():
 
 def test_separability_curves_hold_the_shares():
     figure = separability_curves({(3, 2): np.array([1, 2, 2, 4]), (6, 2): np.array([1, 1, 2, 3])})
-    left, right = figure.axes
-    curve = left.lines[0]
+    top, bottom = figure.axes
+    curve = top.lines[0]
     assert curve.get_label() == "T = 3"
     np.testing.assert_allclose(curve.get_xydata().T, [range(6), [1, 1, 0.75, 0.25, 0.25, 0]])
-    np.testing.assert_allclose(right.lines[0].get_xdata(), np.arange(6) * np.log(3) / 4)
-    assert right.lines[-1].get_xdata()[0] == 1 / 0.8
+    np.testing.assert_allclose(bottom.lines[0].get_xdata(), np.arange(6) * np.log(3) / 4)
+    assert bottom.lines[-1].get_xdata()[0] == 1 / 0.8

@@ -46,9 +46,11 @@ def draw(scene: SceneFunction, *, frame: int | None = None, width: float | None 
     for name, mark in picture.marks.items():
         where = mark.panel or next(iter(scene.panels))
         _mark(axes[where], scene, ranges, name, mark, _at(placed[name], mark, frame, scene.time))
+    for ax in axes.values():
+        _outline(ax)
     for name, value in scene.arguments(**params).items():
         _control(axes, scene, picture, scene.parameters[name], value)
-    _legend(figure, picture)
+    _legend(figure, {name: mark for name, mark in picture.marks.items() if _present(placed[name])})
     if picture.message:
         figure.suptitle(picture.message, fontsize=9, style="italic")
     return figure
@@ -151,6 +153,15 @@ def _heatmap(ax: Axes, ranges: Ranges, name: str, mark: Heatmap, values: np.ndar
     ax.figure.colorbar(image, ax=ax, label=mark.label, location="bottom", aspect=30, shrink=0.7)
 
 
+def _outline(ax: Axes) -> None:
+    """A white outline for lines and points over a heatmap, as in the viewer."""
+    from matplotlib.patheffects import withStroke
+
+    if ax.collections:
+        for drawn in ax.lines:
+            drawn.set_path_effects([withStroke(linewidth=drawn.get_linewidth() + 2, foreground="white")])
+
+
 def _control(axes: dict[str, Axes], scene: SceneFunction, picture: Scene, p: Parameter, value: Any) -> None:
     """The point of a `Drag`, the outline of a picked cell: the viewer draws them over the marks."""
     from matplotlib.patches import Rectangle
@@ -171,13 +182,18 @@ def _control(axes: dict[str, Axes], scene: SceneFunction, picture: Scene, p: Par
             axes[mark.panel or first].add_patch(Rectangle(corner, w, h, fill=False, ec=color, lw=line, zorder=5))
 
 
-def _legend(figure: Figure, picture: Scene) -> None:
-    """One legend for all panels, below them."""
+def _present(channels: dict[str, np.ndarray]) -> bool:
+    """Whether the scene draws the mark at some time."""
+    return all(np.isfinite(values).any() for values in channels.values())
+
+
+def _legend(figure: Figure, marks: dict[str, Mark]) -> None:
+    """One legend of the given marks for all panels, below them."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles = []
-    for mark in picture.marks.values():
+    for mark in marks.values():
         style = STYLES[mark.style]
         if not mark.label or isinstance(mark, Heatmap):
             continue

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["separability_curves"]
 
+NARROW = (3.9, 6.0)  # inches: on a phone of 360 px the figure is hardly scaled down, so its words stay legible
+
 
 @book_figure
 def separability_curves(reached: Mapping[tuple[int, int], np.ndarray], law: float = 0.8) -> Figure:
-    """Shares of feasible problems: against n for the largest d, and for all sizes against n ln T / d^2.
+    """Shares of feasible problems: against n for the largest d (top), for all sizes against n ln T / d^2 (bottom).
 
     reached: (T, d) -> what `attsvm_lib.experiments.feasible_sequences` returned for that size. law: the
-    constant of d* = sqrt(law n ln T), drawn at 1 / law on the right. At most four different T. ValueError for
+    constant of d* = sqrt(law n ln T), drawn at 1 / law in the lower panel. At most four different T. ValueError for
     counts that are no integers of at least 0, sizes that are none, or a law outside 1e-3 to 1e3.
     """
     import matplotlib.pyplot as plt
@@ -31,19 +33,19 @@ def separability_curves(reached: Mapping[tuple[int, int], np.ndarray], law: floa
     reached, law = _reached(reached), number("law", law, 1e-3, 1e3)
     tokens, largest = sorted({T for T, _ in reached}), max(d for _, d in reached)
     styles = dict(zip(tokens, ("series-1", "series-2", "series-3", "series-4"), strict=False))
-    figure, (left, right) = plt.subplots(1, 2, figsize=(7.0, 3.0), sharey=True)
+    figure, (top, bottom) = plt.subplots(2, 1, figsize=NARROW)
     for (T, d), counts in reached.items():
         n = np.arange(counts.max() + 2)
         share = (counts >= n[:, None]).mean(1)
         look = line(STYLES[styles[T]])
-        right.plot(n * np.log(T) / d**2, share, **look | {"alpha": 1.0 if d == largest else 0.45})
+        bottom.plot(n * np.log(T) / d**2, share, **look | {"alpha": 1.0 if d == largest else 0.45})
         if d == largest:
-            left.plot(n, share, label=f"T = {T}", **look)
-    left.axvline(largest, label=f"n = d = {largest}", **line(STYLES["boundary"]))
-    right.axvline(1 / law, label=f"d² = {law} n ln T", **line(STYLES["svm"]))
-    left.set(xlabel=f"sequences n (d = {largest})", ylabel="feasible share")
-    right.set(xlabel="n ln T / d²")
-    figure.legend(loc="outside lower center", ncols=6)
+            top.plot(n, share, label=f"T = {T}", **look)
+    top.axvline(largest, label=f"n = d = {largest}", **line(STYLES["boundary"]))
+    bottom.axvline(1 / law, label=f"d² = {law} n ln T", **line(STYLES["svm"]))
+    top.set(xlabel=f"sequences n (d = {largest})", ylabel="feasible share")
+    bottom.set(xlabel=f"n ln T / d² (pale: d < {largest})", ylabel="feasible share")
+    figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 
