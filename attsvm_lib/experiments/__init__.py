@@ -5,6 +5,7 @@ papers' own, what the book prints and its claims use). Each problem draws from i
 experiment's seed and the problem's sizes, so that no result depends on the order of the others.
 """
 
+from attsvm_lib.experiments.local import LocalAlignment, LocalRuns, local_alignment, local_convergence
 from attsvm_lib.experiments.paths import (
     PathStatistics,
     WidthStatistics,
@@ -29,6 +30,8 @@ from attsvm_lib.experiments.sequences import (
 )
 
 __all__ = [
+    "LocalAlignment",
+    "LocalRuns",
     "PathStatistics",
     "PhaseDiagram",
     "RankStatistics",
@@ -37,6 +40,8 @@ __all__ = [
     "default_size",
     "feasible_sequences",
     "half_feasible",
+    "local_alignment",
+    "local_convergence",
     "path_problem",
     "path_statistics",
     "phase_diagram",
