@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attsvm_lib.attention import LinearHead, descent_direction
+from attsvm_lib.attention import descent_direction
 from attsvm_lib.data import TokenData, random_data, random_direction
+from attsvm_lib.heads import LinearHead
 from attsvm_lib.selection import correlation
 from attsvm_lib.training import descent, random_start, train
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attsvm_lib.attention import LinearHead
 from attsvm_lib.cache import cached
 from attsvm_lib.data import TokenData, random_data, random_direction
+from attsvm_lib.heads import LinearHead
 from attsvm_lib.selection import correlation, locally_optimal, scores
-from attsvm_lib.svm import InfeasibleError, att_svm
+from attsvm_lib.svm import att_svm
 from attsvm_lib.sweep import sweep
 from attsvm_lib.training import Run, random_start, train
 from attsvm_lib.validation import choice, integer
@@ -53,20 +53,17 @@ class LocalAlignment(NamedTuple):
         Largest attention probability, averaged over the sequences.
     selection : array of int, shape (s, n)
         alpha.
-    feasible : array of bool, shape (s,)
-        Whether Att-SVM(alpha) has a solution. The arrays below hold the f feasible runs only, in the same order.
-    frobenius, nuclear : array, shape (f, c)
+    frobenius, nuclear : array, shape (s, c)
         corr(W, W_mm(alpha)) and corr(W, W*_mm(alpha)).
-    optimal : array of bool, shape (f,)
+    optimal : array of bool, shape (s,)
         Whether alpha are the optimal tokens.
-    local_frobenius, local_nuclear : array of bool, shape (f,)
+    local_frobenius, local_nuclear : array of bool, shape (s,)
         Whether alpha is locally optimal by the support of W_mm(alpha), or of W*_mm(alpha).
     """
 
     steps: np.ndarray
     selected_probability: np.ndarray
     selection: np.ndarray
-    feasible: np.ndarray
     frobenius: np.ndarray
     nuclear: np.ndarray
     optimal: np.ndarray
@@ -156,13 +153,13 @@ def local_alignment(n=6, T=8, d=10, **settings):
     Notes
     -----
     alpha is the final argmax of the attention, as in the paper's experiment, also where attention is not one-hot yet.
+    Att-SVM(alpha) is feasible: the final W itself, scaled up, satisfies its constraints.
     Source: arXiv 2308.16898, section 5.
     """
     runs = local_convergence(n, T, d, **settings)
     alpha = runs.run.selection[-1]
-    feasible, *found = _align(runs.data.X, runs.data.Z, runs.data.Y, runs.head.v, runs.run.W, alpha)
-    probability = runs.run.selected_probability.mean(-1).T
-    return LocalAlignment(runs.run.steps, probability, alpha, feasible, *found)
+    found = _align(runs.data.X, runs.data.Z, runs.data.Y, runs.head.v, runs.run.W, alpha)
+    return LocalAlignment(runs.run.steps, runs.run.selected_probability.mean(-1).T, alpha, *found)
 
 
 def _checkpoints(checkpoints, steps):
@@ -200,21 +197,13 @@ def _whole(arrays, checkpoints):
 
 @cached
 def _align(X, Z, Y, v, W, alpha):
-    """Feasibility of each run, then the arrays of `LocalAlignment` for the feasible ones."""
-    feasible, rows = np.zeros(len(X), dtype=bool), []
+    """The arrays of `LocalAlignment` from `frobenius` on."""
+    rows = []
     for k in range(len(X)):
         data = TokenData(X[k], Z[k], Y[k])
         gamma = scores(data, v[k])
-        try:
-            solutions = [att_svm(data, alpha[k], norm=norm) for norm in ("frobenius", "nuclear")]
-        except InfeasibleError:
-            continue
-        feasible[k] = True
-        local = [locally_optimal(solution, gamma) for solution in solutions]
+        solutions = [att_svm(data, alpha[k], norm=norm) for norm in ("frobenius", "nuclear")]
         curves = [correlation(W[:, k], solution.W) for solution in solutions]
+        local = [locally_optimal(solution, gamma) for solution in solutions]
         rows.append((*curves, np.array_equal(alpha[k], gamma.argmax(-1)), *local))
-    c = len(W)
-    shapes = ((c,), (c,), (), (), ())
-    kinds = (float, float, bool, bool, bool)
-    columns = zip(*rows) if rows else [()] * 5
-    return feasible, *(np.array(u, dtype=t).reshape(len(rows), *s) for u, s, t in zip(columns, shapes, kinds))
+    return tuple(np.array(column) for column in zip(*rows))

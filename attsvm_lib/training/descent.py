@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from attsvm_lib.attention import check_head
 from attsvm_lib.data import check_data
+from attsvm_lib.heads import check_head
 from attsvm_lib.training.factors import FactorDescent
 from attsvm_lib.training.linear import LinearRuns, is_moderate
 from attsvm_lib.training.run import record

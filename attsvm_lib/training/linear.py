@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from attsvm_lib.attention import EPS, LinearHead
+from attsvm_lib.attention import EPS
 from attsvm_lib.data import TokenData
+from attsvm_lib.heads import LinearHead
 
 __all__ = ["LinearRuns", "is_moderate"]
 
