@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attsvm_lib import InfeasibleError, TokenData, att_svm, gen_svm, locally_optimal, random_data, set_rows
-from attsvm_lib.attention import attention_scores
-from attsvm_lib.svm.generalized import equality_projection
+from attsvm_lib.attention import attention_probabilities, attention_scores
+from attsvm_lib.svm.generalized import equality_projection, finite_part
 
 REFERENCE = Path(__file__).parent / "reference" / "svm" / "gensvm_n3T4d6_seed6.npz"
 
@@ -146,6 +146,26 @@ def test_the_projection_carries_all_ratios_of_selected_tokens_and_is_orthogonal_
     np.testing.assert_allclose(equality_projection(data, selected, finite), finite, atol=1e-13)
     one_each = np.arange(4) == np.zeros((3, 1))
     assert not equality_projection(data, one_each, W).any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_finite_part_of_the_probabilities_of_some_weights_is_their_projection(seed):
+    data, selected = random_problem(3, 4, 7, seed)
+    W = np.random.default_rng(seed).standard_normal((7, 7))
+    part = finite_part(data, selected, 5 * attention_probabilities(data, W))
+    np.testing.assert_allclose(part, equality_projection(data, selected, W), atol=1e-12)
+
+
+def test_finite_part_by_hand_and_its_limits():
+    # keep e1 and e2 of query e1 with odds 3 to 1: (e1 - e2)' W e1 = log 3
+    data = TokenData([[[1, 0], [0, 1], [0, 0]]], [[1, 0]], [1])
+    W = finite_part(data, [[True, True, False]], [[0.75, 0.25, 0]])
+    np.testing.assert_allclose(W, [[np.log(3) / 2, 0], [-np.log(3) / 2, 0]], atol=1e-15)
+    with pytest.raises(ValueError, match="probabilities must be positive on selected tokens, got 0"):
+        finite_part(data, [[True, True, True]], [[0.75, 0.25, 0]])
+    twins = TokenData([[[1, 0], [1, 0], [0, 0]]], [[1, 0]], [1])
+    with pytest.raises(ValueError, match="probabilities must be those of some W"):
+        finite_part(twins, [[True, True, False]], [[0.75, 0.25, 0]])
 
 
 # degenerate data --------------------------------------------------------------------------------------------------

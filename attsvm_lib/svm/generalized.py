@@ -24,7 +24,7 @@ from attsvm_lib.svm.least_distance import FARKAS, Infeasible, Undecided
 from attsvm_lib.svm.solution import ConvergenceError, InfeasibleError, Solution
 from attsvm_lib.validation import real_array
 
-__all__ = ["GeneralizedSolution", "equality_projection", "gen_svm"]
+__all__ = ["GeneralizedSolution", "equality_projection", "finite_part", "gen_svm"]
 
 RESIDUAL = 1e-6
 """An equality left open by more, beside margins of 1, raises `ConvergenceError`; generic data reach 1e-15."""
@@ -121,6 +121,44 @@ def equality_projection(data, selected, W):
     return ((flat @ B.T) @ B).reshape(W.shape)
 
 
+def finite_part(data, selected, probabilities):
+    """Least W under which attention, among the selected tokens of each sequence, has the given ratios of probabilities.
+
+    Parameters
+    ----------
+    data, selected
+        As in `gen_svm`.
+    probabilities : array_like, shape (n, T)
+        Positive on selected tokens (their sum there does not matter), any on others.
+
+    Returns
+    -------
+    array, shape (d, d)
+        W_fin in the span of the equalities, with (x_it - x_is)^T W_fin z_i = log(p_it / p_is). With the probabilities
+        of some W it is the `equality_projection` of that W; with optimal ones known beforehand it is a prediction.
+
+    Raises
+    ------
+    ValueError
+        When an argument does not fit, a selected probability is not positive, or no W has these ratios.
+
+    Notes
+    -----
+    Source: arXiv 2308.16898, section 6 (W_fin).
+    """
+    _, tied, selected = set_rows(data, selected)
+    p = real_array("probabilities", probabilities, selected.shape)
+    if not (p[selected] > 0).all():
+        raise ValueError(f"probabilities must be positive on selected tokens, got {p[selected].min():g}")
+    i, t = tied.index.T
+    ratios = np.log(p[i, selected.argmax(1)[i]]) - np.log(p[i, t])
+    w = _least_solution(_vectors(tied), ratios)
+    W = w.reshape(data.d, data.d)
+    if np.abs(tied.margins(W) - ratios).max(initial=0) > RESIDUAL:
+        raise ValueError("probabilities must be those of some W: the equalities depend on each other and contradict")
+    return W
+
+
 def _solve(masked, tied, alpha):
     """W, the multipliers lam of the masked rows and mu of the tied ones."""
     A, E = _vectors(masked), _vectors(tied)
@@ -179,6 +217,11 @@ def _refined(w, A, P, B, support):
 
 def _completion(E, a):
     """mu that brings a + E^T mu nearest to 0."""
-    if not E.any():
-        return np.zeros(len(E))
-    return -np.linalg.lstsq(E.T, a, rcond=np.finfo(float).eps * max(E.shape))[0]
+    return -_least_solution(E.T, a)
+
+
+def _least_solution(A, b):
+    """Least-squares solution of A x = b, the least of them; 0 where A is zero or empty."""
+    if not A.any():
+        return np.zeros(A.shape[1])
+    return np.linalg.lstsq(A, b, rcond=np.finfo(float).eps * max(A.shape))[0]
