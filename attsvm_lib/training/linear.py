@@ -24,8 +24,8 @@ SMALL, LARGE = 1e-50, 1e50
 
 
 def is_moderate(data, head, weights, rule):
-    """Whether the head is linear and all numbers are of a size for which no step needs rescaling."""
-    if not isinstance(head, LinearHead):
+    """Whether the head is linear, no token masked and every number of a size for which no step needs rescaling."""
+    if type(head) is not LinearHead or data.allowed is not None:
         return False
     sizes = [np.abs(data.X).max((-2, -1)), np.abs(data.Z).max(-1), np.abs(head.v).max(-1), np.asarray(rule.step)]
     fits = all(((SMALL < size) & (size < LARGE) | (size == 0)).all() for size in sizes)
