@@ -6,6 +6,7 @@ experiment's seed and the problem's sizes, so that no result depends on the orde
 """
 
 from attsvm_lib.experiments.local import LocalAlignment, LocalRuns, local_alignment, local_convergence
+from attsvm_lib.experiments.metastability import EarlyClusters, Staircase, early_clusters, log_times, staircase
 from attsvm_lib.experiments.paths import (
     PathStatistics,
     WidthStatistics,
@@ -32,16 +33,20 @@ from attsvm_lib.experiments.sequences import (
 __all__ = [
     "LocalAlignment",
     "LocalRuns",
+    "EarlyClusters",
     "PathStatistics",
     "PhaseDiagram",
     "RankStatistics",
     "SequentialRuns",
+    "Staircase",
     "WidthStatistics",
     "default_size",
+    "early_clusters",
     "feasible_sequences",
     "half_feasible",
     "local_alignment",
     "local_convergence",
+    "log_times",
     "path_problem",
     "path_statistics",
     "phase_diagram",
@@ -52,5 +57,6 @@ __all__ = [
     "sequential_descent",
     "sequential_path",
     "sequential_problem",
+    "staircase",
     "width_statistics",
 ]

@@ -18,6 +18,7 @@ from attsvm_lib.meanfield.equiangular import equiangular, log_transition_time, t
 from attsvm_lib.meanfield.field import velocity
 from attsvm_lib.meanfield.gram import GramTrajectory, random_gram, simulate_gram
 from attsvm_lib.meanfield.halfspace import wendel
+from attsvm_lib.meanfield.linearization import fastest_mode, growth_rates
 from attsvm_lib.meanfield.pairs import pair_fraction, pair_fraction_gram
 from attsvm_lib.meanfield.particles import Trajectory, simulate
 from attsvm_lib.meanfield.symmetry import SymmetricStartWarning
@@ -41,7 +42,9 @@ __all__ = [
     "dissipation",
     "energy",
     "equiangular",
+    "fastest_mode",
     "gram_clusters",
+    "growth_rates",
     "kernel_coefficients",
     "leaders",
     "log_transition_time",
