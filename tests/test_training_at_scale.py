@@ -11,6 +11,7 @@ from attsvm_lib.attention import descent_direction
 from attsvm_lib.data import TokenData, random_data, random_direction
 from attsvm_lib.heads import LinearHead
 from attsvm_lib.selection import correlation
+from attsvm_lib.sequences import PositionHead, sequence_data
 from attsvm_lib.training import descent, random_start, train
 
 REFERENCE = Path(__file__).parent / "reference" / "svm"
@@ -141,6 +142,19 @@ def test_the_step_is_accurate_at_every_margin():
         run = train(data, head, start=W, steps=1, step=size)
         expected = descent_direction(data, head, W).unit
         np.testing.assert_allclose((run.W[1] - W) / size, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("parameterization", ["W", "KQ"])
+@pytest.mark.parametrize("arithmetic", ["exact", "paper"])
+@pytest.mark.parametrize("heads", ["shared", "per position"])
+def test_masked_sequences_take_the_general_steps(both_ways, parameterization, arithmetic, heads):
+    rng = np.random.default_rng(9)
+    data = sequence_data(rng.standard_normal((5, 2, 4, 3)), rng.choice([-1.0, 1.0], (5, 2, 4)))
+    v = rng.standard_normal((5, 3) if heads == "shared" else (5, 4, 3))
+    head = LinearHead(v) if heads == "shared" else PositionHead(v)
+    start = random_start(3, None if parameterization == "W" else 2, rng=rng, batch=(5,))
+    options = {"parameterization": parameterization, "start": start, "steps": 25, "arithmetic": arithmetic}
+    assert_same_run(*both_ways(data, head, **options), 1e-10)
 
 
 def test_many_long_sequences_are_trained_too(both_ways):

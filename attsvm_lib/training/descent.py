@@ -112,12 +112,14 @@ def train(
 def _descend_in_blocks(data, head, weights, rule, steps, checkpoints):
     """`_descend` for linear heads: the batch axes as one axis of runs, cut into blocks that fit a core's cache."""
     batch = weights[0].shape[:-2]
-    fixed = [_along_runs(u, axes, batch) for u, axes in ((data.X, 3), (data.Z, 2), (data.Y, 1), (head.v, 1))]
+    fixed = [_along_runs(u, axes, batch) for u, axes in ((data.X, 3), (data.Z, 2), (data.Y, 1), (data.allowed, 2))]
+    v = _along_runs(head.v, head.v.ndim - len(head.batch_shape), batch)
     weights = [w.reshape(-1, *w.shape[-2:]) for w in weights]
     in_scores = len(weights) == 1 and not rule.decay and data.n * data.T <= max(64, 4 * data.d + 2 * data.n)
     found = []
     for block in _blocks(data, weights, in_scores):
-        runs = LinearRuns(*(u if len(u) == 1 else u[block] for u in fixed))
+        X, Z, Y, allowed = (u if u is None or len(u) == 1 else u[block] for u in fixed)
+        runs = LinearRuns(X, Z, Y, type(head)(v if len(v) == 1 else v[block]), allowed)
         part = [w[block] for w in weights]
         if in_scores:
             descent = ScoreDescent(runs, part, rule)
@@ -132,7 +134,9 @@ def _descend_in_blocks(data, head, weights, rule, steps, checkpoints):
 
 
 def _along_runs(u, axes, batch):
-    """The batch axes of u as one: as many runs as `batch` holds, or 1 when u has none of its own."""
+    """The batch axes of u as one: as many runs as `batch` holds, or 1 when u has none of its own; None stays."""
+    if u is None:
+        return None
     shape = u.shape[u.ndim - axes :]
     if u.size == np.prod(shape):
         return u.reshape(1, *shape)

@@ -37,25 +37,35 @@ class LinearRuns:
 
     Parameters
     ----------
-    X, Z, Y, v : arrays (r, n, T, d), (r, n, d), (r, n), (r, d)
-        Tokens, queries, labels and heads; r is the number of runs, or 1 where all runs share them.
+    X, Z, Y : arrays (r, n, T, d), (r, n, d), (r, n)
+        Tokens, queries, labels; r is the number of runs, or 1 where all runs share them.
+    head : LinearHead
+        Batch axis (r,) or (1,).
+    allowed : array of bool (r, n, T), optional
+        Tokens that attention may use.
     """
 
-    def __init__(self, X, Z, Y, v):
-        self.X, self.Z, self.Y, self.v = X, Z, Y, v
-        self.gamma = Y[..., None] * np.einsum("rntd,rd->rnt", X, v)
+    def __init__(self, X, Z, Y, head, allowed=None):
+        self.X, self.Z, self.Y, self.head, self.allowed = X, Z, Y, head, allowed
+        self.g = head.gradient(np.zeros((1, *Z.shape[1:])))  # of a linear head, the same for every output
+        self.gamma = Y[..., None] * np.einsum("rntd,rnd->rnt", X, self.g)
         self.reach = (np.linalg.norm(X, axis=-1) * np.linalg.norm(Z, axis=-1)[..., None])[..., None]
         self._r = None
 
     def part(self, runs):
         """Data and head of some of the runs, given by a boolean mask."""
-        X, Z, Y, v = (u if len(u) == 1 else u[runs] for u in (self.X, self.Z, self.Y, self.v))
         count = int(runs.sum())
-        X, Z, Y = (np.broadcast_to(u, (count, *u.shape[1:])) for u in (X, Z, Y))
-        return TokenData(X, Z, Y), LinearHead(v)
+        fixed = (self.X, self.Z, self.Y, self.allowed)
+        part = [None if u is None else np.broadcast_to(*_some(u, runs, count)) for u in fixed]
+        v = self.head.v
+        return TokenData(*part), type(self.head)(v if len(v) == 1 else v[runs])
+
+    def _seen(self, a):
+        return a if self.allowed is None else np.where(self.allowed, a, -np.inf)
 
     def paper_weights(self, a):
         """c_it (r, n, T) by c_it = w_it (gamma_it - s_i . gamma_i), which cancels once s_i is one-hot."""
+        a = self._seen(a)
         s = np.exp(a - a.max(-1, keepdims=True))
         s /= s.sum(-1, keepdims=True)
         f = (s * self.gamma).sum(-1, keepdims=True)
@@ -64,6 +74,7 @@ class LinearRuns:
 
     def exact_weights(self, a):
         """c_it / exp(log_scale) and log_scale, (r, n, T) and (r,): saturation-proof, as `descent_direction`."""
+        a = self._seen(a)
         r = a.argmax(-1)
         delta, sign, log_size = self._relative_scores(r)
         b = a - a.max(-1, keepdims=True)
@@ -91,7 +102,7 @@ class LinearRuns:
             self._gamma_r = np.take_along_axis(gamma, r[..., None], -1)
             delta = gamma - self._gamma_r
             size = np.abs(self.X).max((-2, -1)) * np.sqrt(self.X.shape[-1])
-            error = 2 * self.X.shape[-1] * EPS * size * np.linalg.norm(self.v, axis=-1)[..., None]
+            error = 2 * self.X.shape[-1] * EPS * size * np.linalg.norm(self.g, axis=-1)
             delta = np.where(np.abs(delta) <= error[..., None], 0.0, delta)
             with np.errstate(divide="ignore"):
                 self._relative = delta, np.sign(delta), np.log(np.abs(delta))
@@ -102,3 +113,8 @@ class LinearRuns:
         """Upper bound of ||sum_it c_it x_it z_i^T||_F that no cancellation lowers, shape (r,)."""
         flat = np.abs(c).reshape(len(c), 1, -1)
         return (flat @ self.reach.reshape(len(self.reach), -1, 1))[:, 0, 0]
+
+
+def _some(u, runs, count):
+    """Those runs of u, and the shape to which they broadcast."""
+    return u if len(u) == 1 else u[runs], (count, *u.shape[1:])
