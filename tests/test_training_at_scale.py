@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from attsvm_lib.attention import descent_direction
 from attsvm_lib.data import TokenData, random_data, random_direction
-from attsvm_lib.heads import LinearHead
+from attsvm_lib.heads import LinearHead, ReluHead
 from attsvm_lib.selection import correlation
 from attsvm_lib.sequences import PositionHead, sequence_data
 from attsvm_lib.training import descent, random_start, train
@@ -44,6 +44,26 @@ def assert_same_run(fast, general, tol):
     if fast.K is not None:
         np.testing.assert_allclose(fast.K, general.K, rtol=tol, atol=tol)
         np.testing.assert_allclose(fast.Q, general.Q, rtol=tol, atol=tol)
+
+
+@pytest.mark.parametrize("arithmetic", ["exact", "paper"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_relu_heads_make_the_general_steps(arithmetic, shared, both_ways):
+    data, _, starts = problem(3)
+    V = np.random.default_rng(3).standard_normal((3, 7) if shared else (6, 3, 7))
+    fast, general = both_ways(data, ReluHead(V), start=starts["W"], steps=100, arithmetic=arithmetic)
+    assert_same_run(fast, general, 1e-11)
+
+
+def test_relu_heads_reproduce_the_reference_run_and_ignore_the_blocks(monkeypatch):
+    with np.load(REFERENCE / "gensvm_n3T4d6_seed6.npz") as arrays:
+        data = TokenData(*(np.stack([arrays[k]] * 3) for k in "XZY"))
+        how = {"start": arrays["W0"], "steps": 2001, "arithmetic": "paper", "checkpoints": [501, 2001]}
+        run = train(data, ReluHead(arrays["V"]), **how)
+        np.testing.assert_allclose(run.W[0], [arrays["W_it501"]] * 3, rtol=0, atol=1e-9)
+        assert (correlation(run.W[1], arrays["W_it2001"]) > 1 - 1e-6).all()
+        monkeypatch.setattr(descent, "CACHE", 1)
+        np.testing.assert_array_equal(train(data, ReluHead(arrays["V"]), **how).W, run.W)
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "paper"])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from attsvm_lib.data import check_data
-from attsvm_lib.heads import check_head
+from attsvm_lib.heads import LinearHead, ReluHead, check_head
 from attsvm_lib.training.factors import FactorDescent
 from attsvm_lib.training.linear import LinearRuns, is_moderate
+from attsvm_lib.training.relu import ReluRuns
 from attsvm_lib.training.run import record
 from attsvm_lib.training.scores import ScoreDescent
 from attsvm_lib.training.start import HUGE, checked_checkpoints, checked_start
@@ -102,24 +103,40 @@ def train(
     )
     checkpoints = checked_checkpoints(checkpoints, steps)
     weights = checked_start(data, head, parameterization, start)
-    if is_moderate(data, head, weights, rule):
+    if _is_fast(data, head, weights, rule):
         weights, stopped_at = _descend_in_blocks(data, head, weights, rule, steps, checkpoints)
     else:
         weights, stopped_at = _descend(WeightDescent(data, head, weights, rule), steps, checkpoints)
     return record(data, head, checkpoints, weights, steps, stopped_at)
 
 
+def _is_fast(data, head, weights, rule):
+    """Whether `_descend_in_blocks` knows the head, and is accurate for numbers of these sizes."""
+    if isinstance(head, ReluHead) and (rule.exact or not _in_scores(data, weights, rule)):
+        return False
+    return isinstance(head, (LinearHead, ReluHead)) and is_moderate(data, _parameter(head), weights, rule)
+
+
+def _parameter(head):
+    return head.V if isinstance(head, ReluHead) else head.v
+
+
+def _in_scores(data, weights, rule):
+    return len(weights) == 1 and not rule.decay and data.n * data.T <= max(64, 4 * data.d + 2 * data.n)
+
+
 def _descend_in_blocks(data, head, weights, rule, steps, checkpoints):
-    """`_descend` for linear heads: the batch axes as one axis of runs, cut into blocks that fit a core's cache."""
+    """`_descend` for heads with scores: the batch axes as one axis of runs, cut into blocks that fit a core's cache."""
     batch = weights[0].shape[:-2]
     fixed = [_along_runs(u, axes, batch) for u, axes in ((data.X, 3), (data.Z, 2), (data.Y, 1), (data.allowed, 2))]
-    v = _along_runs(head.v, head.v.ndim - len(head.batch_shape), batch)
+    v = _along_runs(_parameter(head), _parameter(head).ndim - len(head.batch_shape), batch)
+    kind = ReluRuns if isinstance(head, ReluHead) else LinearRuns
     weights = [w.reshape(-1, *w.shape[-2:]) for w in weights]
-    in_scores = len(weights) == 1 and not rule.decay and data.n * data.T <= max(64, 4 * data.d + 2 * data.n)
+    in_scores = _in_scores(data, weights, rule)
     found = []
     for block in _blocks(data, weights, in_scores):
         X, Z, Y, allowed = (u if u is None or len(u) == 1 else u[block] for u in fixed)
-        runs = LinearRuns(X, Z, Y, type(head)(v if len(v) == 1 else v[block]), allowed)
+        runs = kind(X, Z, Y, type(head)(v if len(v) == 1 else v[block]), allowed)
         part = [w[block] for w in weights]
         if in_scores:
             descent = ScoreDescent(runs, part, rule)

@@ -15,7 +15,6 @@ import numpy as np
 
 from attsvm_lib.attention import EPS
 from attsvm_lib.data import TokenData
-from attsvm_lib.heads import LinearHead
 
 __all__ = ["LinearRuns", "is_moderate"]
 
@@ -23,11 +22,9 @@ SMALL, LARGE = 1e-50, 1e50
 """Sizes between which squares and products of a few numbers neither overflow nor underflow."""
 
 
-def is_moderate(data, head, weights, rule):
-    """Whether the head is linear, no token masked and every number of a size for which no step needs rescaling."""
-    if type(head) is not LinearHead or data.allowed is not None:
-        return False
-    sizes = [np.abs(data.X).max((-2, -1)), np.abs(data.Z).max(-1), np.abs(head.v).max(-1), np.asarray(rule.step)]
+def is_moderate(data, parameters, weights, rule):
+    """Whether all numbers, among them the head's parameters, are of a size for which no step needs rescaling."""
+    sizes = [np.abs(data.X).max((-2, -1)), np.abs(data.Z).max(-1), np.abs(parameters).max(-1), np.asarray(rule.step)]
     fits = all(((SMALL < size) & (size < LARGE) | (size == 0)).all() for size in sizes)
     return bool(fits and all(np.abs(w).max() < LARGE for w in weights))
 
@@ -68,9 +65,14 @@ class LinearRuns:
         a = self._seen(a)
         s = np.exp(a - a.max(-1, keepdims=True))
         s /= s.sum(-1, keepdims=True)
-        f = (s * self.gamma).sum(-1, keepdims=True)
+        gamma = self.scores(s)
+        f = (s * gamma).sum(-1, keepdims=True)
         s *= np.exp(-np.logaddexp(0.0, f)) / a.shape[-2]
-        return s * (self.gamma - f)
+        return s * (gamma - f)
+
+    def scores(self, s):
+        """gamma_it (r, n, T), the same at all attention probabilities s."""
+        return self.gamma
 
     def exact_weights(self, a):
         """c_it / exp(log_scale) and log_scale, (r, n, T) and (r,): saturation-proof, as `descent_direction`."""

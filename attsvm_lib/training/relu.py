@@ -1,0 +1,25 @@
+r"""Weights of the tokens in -grad L for a ReLU head, from the attention scores alone, in the papers' arithmetic.
+
+Hidden unit j of an output is a mixture of those of the tokens, :math:`u_{ij} = \sum_t s_{it} V_j^\top x_{it}`, so
+that the score of a token is :math:`\gamma_{it} = Y_i \sum_{j:\, u_{ij} > 0} V_j^\top x_{it}` and the output is the
+mean score, as for a linear head. What the tokens give to the hidden units is computed once.
+"""
+
+from __future__ import annotations
+
+from attsvm_lib.training.linear import LinearRuns
+
+__all__ = ["ReluRuns"]
+
+
+class ReluRuns(LinearRuns):
+    """A block of runs with ReLU heads, V (r, d, p) or (1, d, p): as `LinearRuns`, for the papers' arithmetic only."""
+
+    def __init__(self, X, Z, Y, head, allowed=None):
+        self.X, self.Z, self.Y, self.allowed = X, Z, Y, allowed
+        self.hidden = X @ head.V[:, None]
+
+    def scores(self, s):
+        """gamma_it (r, n, T) at the attention probabilities s."""
+        u = (s[..., None, :] @ self.hidden)[..., 0, :]
+        return self.Y[..., None] * (self.hidden @ (u > 0).astype(float)[..., None])[..., 0]
