@@ -7,6 +7,7 @@ experiment's seed and the problem's sizes, so that no result depends on the orde
 
 from attsvm_lib.experiments.local import LocalAlignment, LocalRuns, local_alignment, local_convergence
 from attsvm_lib.experiments.metastability import EarlyClusters, Staircase, early_clusters, log_times, staircase
+from attsvm_lib.experiments.multi_token import MultiTokenStatistics, multi_token_convergence, multi_token_problem
 from attsvm_lib.experiments.paths import (
     PathStatistics,
     WidthStatistics,
@@ -16,6 +17,7 @@ from attsvm_lib.experiments.paths import (
 )
 from attsvm_lib.experiments.phase_diagram import PhaseDiagram, phase_diagram
 from attsvm_lib.experiments.problems import default_size, random_problem
+from attsvm_lib.experiments.quadratic import QuadraticStatistics, orthonormal_problem, quadratic_convergence
 from attsvm_lib.experiments.ranks import RankStatistics, rank_statistics
 from attsvm_lib.experiments.separability import (
     feasible_sequences,
@@ -34,8 +36,10 @@ __all__ = [
     "LocalAlignment",
     "LocalRuns",
     "EarlyClusters",
+    "MultiTokenStatistics",
     "PathStatistics",
     "PhaseDiagram",
+    "QuadraticStatistics",
     "RankStatistics",
     "SequentialRuns",
     "Staircase",
@@ -47,9 +51,13 @@ __all__ = [
     "local_alignment",
     "local_convergence",
     "log_times",
+    "multi_token_convergence",
+    "multi_token_problem",
+    "orthonormal_problem",
     "path_problem",
     "path_statistics",
     "phase_diagram",
+    "quadratic_convergence",
     "random_problem",
     "rank_statistics",
     "separability",
