@@ -28,8 +28,9 @@ from attsvm_lib import (
     sequential_svm,
     train,
 )
-from attsvm_lib.attention import attention_probabilities, attention_scores, gradient, loss
+from attsvm_lib.attention import attention_probabilities, attention_scores, descent_direction, gradient, loss
 from attsvm_lib.excess import excess_loss, head_scores, infimum_loss, log_excess_gradient
+from attsvm_lib.training.linear import LinearRuns
 
 REFERENCE = Path(__file__).parent / "reference" / "svm" / "sequential_causal_n3T4d8.npz"
 NORMS = ("frobenius", "nuclear")
@@ -317,6 +318,20 @@ def test_the_first_position_alone_has_no_gradient():
     X = random_direction(5, rng=np.random.default_rng(0), batch=(3, 1))
     run = train(sequence_data(X, [1, 1, -1]), LinearHead(np.ones(5)), steps=10)
     assert (run.status, run.stopped_at) == ("zero gradient", 0)
+
+
+def test_a_position_without_choice_does_not_drown_the_others():
+    # at margins of hundreds the pull of the other positions is exp(-300) of what the first one could have
+    data, head = sequence_problem(1)
+    runs = LinearRuns(data.X[None], data.Z[None], data.Y[None], LinearHead(head.v[None]), data.allowed[None])
+    alpha = optimal_tokens(head_scores(data, head))
+    W = 300 * sequential_svm(data.X[::4], alpha.reshape(3, 4)).W
+    c, log_scale = runs.exact_weights(np.einsum("itp,pq,iq->it", data.X, W, data.Z)[None])
+    direction = descent_direction(data, head, W)
+    G = np.einsum("it,itp,iq->pq", c[0], data.X, data.Z)
+    np.testing.assert_allclose(G / np.linalg.norm(G), direction.unit, atol=1e-10)
+    assert np.log(np.linalg.norm(G)) + log_scale[0] == pytest.approx(direction.log_norm, rel=1e-10)
+    assert np.abs(c).max() > 0.1
 
 
 def test_batches_of_data_and_of_heads_are_the_single_runs():

@@ -20,6 +20,8 @@ __all__ = ["LinearRuns", "is_moderate"]
 
 SMALL, LARGE = 1e-50, 1e50
 """Sizes between which squares and products of a few numbers neither overflow nor underflow."""
+SILENT = -1e300
+"""Logarithm of a pull that is zero: finite, so that differences of two are defined."""
 
 
 def is_moderate(data, parameters, weights, rule):
@@ -86,7 +88,7 @@ class LinearRuns:
         f = self._gamma_r + (s * delta).sum(-1)
         b += log_size
         top = b.max(-1, keepdims=True)
-        top[~np.isfinite(top)] = 0.0  # every token of the sequence scores alike
+        top[~np.isfinite(top)] = SILENT  # every token of the sequence scores alike: it must not set the scale
         b -= top
         log_weight = (top - np.log(total))[..., 0] - np.logaddexp(0.0, f) - np.log(a.shape[-2])
         log_scale = log_weight.max(-1)
