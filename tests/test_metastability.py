@@ -39,7 +39,20 @@ def test_on_a_plateau_the_energy_is_the_sum_of_squared_masses():
     found = staircase(16.0, times, seeds=[seed])
     run = simulate(random_direction(2, rng=np.random.default_rng([seed, 64, 2]), batch=(64,)), times, beta=16.0)
     assert found.clusters[0].tolist() == clusters(run.x).tolist()
-    np.testing.assert_allclose(found.energy[0], (run.masses**2).sum(-1), atol=5e-3)
+    np.testing.assert_allclose(found.squared_masses[0], (run.masses**2).sum(-1), rtol=1e-12)
+    np.testing.assert_allclose(found.energy[0], found.squared_masses[0], atol=5e-3)
+
+
+def test_the_last_merger_is_predicted_by_the_last_two_clusters():
+    found = staircase(9.0, log_times(1e8), seeds=range(8))
+    ratio = found.last_merger / found.predicted
+    assert ((ratio > 0.99) & (ratio < 1.13)).all()  # records are 12 percent apart
+    assert (1 - np.cos(found.last_angle) > 1.5).all()
+
+
+def test_without_two_clusters_nothing_is_predicted():
+    found = staircase(9.0, [0.1, 0.2], seeds=[0])
+    assert (found.last_angle[0], found.predicted[0]) == (0, np.inf)
 
 
 def test_last_merger_is_infinite_when_it_lies_beyond_the_times():

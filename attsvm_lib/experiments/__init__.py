@@ -33,9 +33,9 @@ from attsvm_lib.experiments.sequences import (
 )
 
 __all__ = [
+    "EarlyClusters",
     "LocalAlignment",
     "LocalRuns",
-    "EarlyClusters",
     "MultiTokenStatistics",
     "PathStatistics",
     "PhaseDiagram",

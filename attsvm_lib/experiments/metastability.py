@@ -11,7 +11,7 @@ import numpy as np
 
 from attsvm_lib.cache import cached
 from attsvm_lib.data import random_direction
-from attsvm_lib.meanfield import clusters, scaled_energy, simulate, simulate_circle
+from attsvm_lib.meanfield import cluster_labels, meeting_time, scaled_energy, simulate, simulate_circle
 from attsvm_lib.meanfield.clusters import THRESHOLD
 from attsvm_lib.sweep import sweep
 from attsvm_lib.validation import integer, positive, real_array
@@ -32,11 +32,21 @@ class Staircase(NamedTuple):
         Number of clusters, inner products above 0.999 joined.
     energy : array, shape (seeds, times)
         Scaled energy 2 beta exp(-beta) E, in (0, 1]; on a plateau the sum of the squared masses of the clusters.
+    squared_masses : array, shape (seeds, times)
+        Sum of the squared masses of the clusters, in [1/n, 1].
+    last_angle : array, shape (seeds,)
+        Angle between the last two clusters when they are first recorded, in radians; 0 where no record has two.
+    predicted : array, shape (seeds,)
+        When these two are to meet by `meeting_time`, from their angle and masses at that record alone; SA only; inf
+        where no record has two clusters.
     times : array
     """
 
     clusters: np.ndarray
     energy: np.ndarray
+    squared_masses: np.ndarray
+    last_angle: np.ndarray
+    predicted: np.ndarray
     times: np.ndarray
 
     @property
@@ -106,9 +116,26 @@ def staircase(beta, times, *, n=64, d=2, model="sa", seeds=range(32), progress=N
 
 @cached
 def _staircase(seeds, beta, times, n, d, model):
-    starts = [random_direction(d, rng=np.random.default_rng([seed, n, d]), batch=(n,)) for seed in seeds]
-    runs = [simulate(x0, times, beta=beta, model=model) for x0 in starts]
-    return np.stack([clusters(run.x) for run in runs]), np.stack([scaled_energy(run.x, beta=beta) for run in runs])
+    found = []
+    for seed in seeds:
+        x0 = random_direction(d, rng=np.random.default_rng([seed, n, d]), batch=(n,))
+        x = simulate(x0, times, beta=beta, model=model).x
+        labels = cluster_labels(x)
+        squared = ((labels[..., None] == np.arange(n)).mean(1) ** 2).sum(-1)
+        found.append((labels.max(1) + 1, scaled_energy(x, beta=beta), squared, *_last_pair(x, labels, times, beta)))
+    return tuple(np.array(values) for values in zip(*found, strict=True))
+
+
+def _last_pair(x, labels, times, beta):
+    """Angle of the last two clusters when first recorded, and the time at which they are to meet."""
+    two = labels.max(1) == 1
+    if not two.any():
+        return 0.0, np.inf
+    k = int(two.argmax())
+    means = np.stack([x[k][labels[k] == which].mean(0) for which in (0, 1)])
+    means /= np.linalg.norm(means, axis=1, keepdims=True)
+    angle = float(np.arctan2(np.linalg.norm(means[0] - means[1]), np.linalg.norm(means[0] + means[1])) * 2)
+    return angle, times[k] + meeting_time(angle, beta, mass=float((labels[k] == 0).mean()))
 
 
 def early_clusters(beta, *, n=64, seeds=range(96), progress=None):

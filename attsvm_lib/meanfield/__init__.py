@@ -22,6 +22,7 @@ from attsvm_lib.meanfield.linearization import fastest_mode, growth_rates
 from attsvm_lib.meanfield.pairs import pair_fraction, pair_fraction_gram
 from attsvm_lib.meanfield.particles import Trajectory, simulate
 from attsvm_lib.meanfield.symmetry import SymmetricStartWarning
+from attsvm_lib.meanfield.two_clusters import meeting_time
 from attsvm_lib.meanfield.unprojected import UnprojectedTrajectory, attention_rank, leaders, simulate_unprojected
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "leaders",
     "log_transition_time",
     "mean_field",
+    "meeting_time",
     "order_parameter",
     "pair_fraction",
     "pair_fraction_gram",
