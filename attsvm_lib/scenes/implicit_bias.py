@@ -55,8 +55,8 @@ def two_rows_data(angle):
 @scene(
     title="Two margins for the same two tokens",
     instruction=(
-        "Turn the second query. Where do the two solutions agree, and where does the dotted one jump? "
-        "Watch its second singular value."
+        "Turn the second query. Where do the two solutions come closest, and where does the dotted one jump? "
+        "Compare their second singular values."
     ),
     caption=(
         "Left: the rows of W. Row i must reach its own line, at distance 1 along query i. The Frobenius solution "
