@@ -6,6 +6,7 @@ A linear head wants one token; the other two may want several at once (arXiv 230
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "ReluHead",
     "check_head",
     "check_output",
+    "hull_projection",
     "optimal_attention",
     "simplex_projection",
 ]
@@ -206,6 +208,51 @@ def simplex_projection(y):
     tau = (down.cumsum(-1) - 1) / count
     last = (down > tau).sum(-1, keepdims=True) - 1
     return np.maximum(y - np.take_along_axis(tau, last, -1), 0.0)
+
+
+def hull_projection(X, u):
+    r"""Point of the convex hull of tokens nearest to u, as probabilities: what a quadratic head wants of any tokens.
+
+    .. math:: v^\top o - \lambda \|o\|^2 = \lambda \|u\|^2 - \lambda \|o - u\|^2 ,\qquad u = v / (2\lambda),
+
+    so that the best output is the point :math:`o = X^\top s` of the hull nearest to u, and the tokens to keep are the
+    vertices of the face that it lies in.
+
+    Parameters
+    ----------
+    X : array_like, shape (T, d)
+        Tokens, at most 12 (all subsets are tried).
+    u : array_like, shape (d,)
+
+    Returns
+    -------
+    array, shape (T,)
+        Probabilities s, with as few positive ones as possible; unique for affinely independent tokens.
+
+    Raises
+    ------
+    ValueError
+        When an argument does not fit, or there are more than 12 tokens.
+    """
+    X = real_array("X", X, (None, None), axes="(T, d)")
+    u = real_array("u", u, (X.shape[1],))
+    if len(X) > 12:
+        raise ValueError(f"X must have at most 12 tokens, got {len(X)}")
+    faces = [list(S) for k in range(1, len(X) + 1) for S in combinations(range(len(X)), k)]
+    corners = [(S, _affine_projection(X[S], u)) for S in faces]
+    inside = [(S, s) for S, s in corners if s.min() >= 0]
+    distances = np.array([np.linalg.norm(s @ X[S] - u) for S, s in inside])
+    # a larger face counts as nearer only beyond rounding
+    S, s = inside[int(np.argmax(distances <= distances.min() + 1e-12 * (1 + np.abs(X).max())))]
+    out = np.zeros(len(X))
+    out[S] = s / s.sum()
+    return out
+
+
+def _affine_projection(X, u):
+    """Weights, of sum 1 and any sign, of the point nearest to u in the plane through the tokens."""
+    t = np.linalg.lstsq((X[1:] - X[0]).T, u - X[0], rcond=None)[0] if len(X) > 1 else np.zeros(0)
+    return np.concatenate([[1 - t.sum()], t])
 
 
 def optimal_attention(data, head):

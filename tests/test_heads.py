@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from attsvm_lib.attention import descent_direction, loss, output
 from attsvm_lib.data import TokenData, random_data, random_direction
-from attsvm_lib.heads import Head, LinearHead, QuadraticHead, ReluHead, optimal_attention, simplex_projection
+from attsvm_lib.heads import (
+    Head,
+    LinearHead,
+    QuadraticHead,
+    ReluHead,
+    hull_projection,
+    optimal_attention,
+    simplex_projection,
+)
 
 
 def orthonormal_data(rng, n, T, d, batch=()):
@@ -87,6 +95,35 @@ def test_projection_is_nearest(T, log_scale, seed):
     np.testing.assert_allclose(simplex_projection(y + 5.0), s, atol=1e-12 * max(1, np.abs(y).max()))
 
 
+@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 10**6))
+@settings(deadline=None, max_examples=60)
+def test_the_nearest_point_of_the_hull_has_the_tokens_behind_it(T, d, seed):
+    rng = np.random.default_rng(seed)
+    X, u = rng.standard_normal((T, d)), 2 * rng.standard_normal(d)
+    s = hull_projection(X, u)
+    assert s.min() >= 0
+    assert s.sum() == pytest.approx(1, abs=1e-12)
+    o = s @ X
+    assert ((u - o) @ (X - o).T).max() <= 1e-10
+    assert (s > 0).sum() <= d + 1
+
+
+def test_nearest_point_of_a_triangle_by_hand():
+    triangle = [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    np.testing.assert_allclose(hull_projection(triangle, [1.0, 0.8]), [0.6, 0.4, 0.0], atol=1e-15)
+    np.testing.assert_allclose(hull_projection(triangle, [3.0, 0.5]), [1.0, 0.0, 0.0], atol=1e-15)
+    np.testing.assert_allclose(hull_projection(triangle, [0.2, 0.3]), [0.2, 0.3, 0.5], atol=1e-15)
+    np.testing.assert_allclose(hull_projection(triangle, [0.4, -1.0]), [0.4, 0.0, 0.6], atol=1e-15)
+
+
+def test_for_orthonormal_tokens_it_is_sparsemax():
+    rng = np.random.default_rng(4)
+    X = np.linalg.qr(rng.standard_normal((6, 5)))[0].T
+    for scale in (0.1, 0.5, 2.0):
+        u = scale * rng.standard_normal(6)
+        np.testing.assert_allclose(hull_projection(X, u), simplex_projection(X @ u), atol=1e-13)
+
+
 # Lemma 6
 
 
@@ -147,6 +184,8 @@ def test_the_closed_form_asks_for_its_assumptions():
         (lambda: QuadraticHead(np.ones(3), 1.0).gradient(np.ones((1, 4))), "v must have the length of a token"),
         (lambda: ReluHead(np.ones((5, 3, 2))).value(np.ones((2, 1, 3))), "V and o must have batch axes"),
         (lambda: simplex_projection([0.0, np.nan]), "y must be finite"),
+        (lambda: hull_projection(np.ones((13, 2)), np.ones(2)), "X must have at most 12 tokens, got 13"),
+        (lambda: hull_projection(np.ones((3, 2)), np.ones(3)), r"u must have shape \(2\), got \(3,\)"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(make, message):
