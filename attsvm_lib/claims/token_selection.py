@@ -43,8 +43,8 @@ CLAIMS = (
         id="separable-threshold",
         source="arXiv 2308.16898, section 2 (experiment ours)",
         statement=(
-            "Feasibility comes far earlier than d = max(T - 1, n), and sharply: for unit-norm tokens the threshold "
-            "follows d ~ sqrt(0.8 n ln T) for T >= 3."
+            "Feasibility comes far earlier than d = max(T - 1, n), and sharply: for unit-norm tokens and T from 3 to "
+            "12 the threshold follows d ~ sqrt(0.8 n ln T). It cannot where 0.8 ln T > d, since d = n suffices."
         ),
         kind="conjectured",
         paper="the sufficient condition only; the law is measured here",
