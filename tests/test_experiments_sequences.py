@@ -7,7 +7,7 @@ import pytest
 
 from attsvm_lib import correlation, locally_optimal, optimal_tokens, predicted_constant, sequential_svm, train
 from attsvm_lib.excess import head_scores
-from attsvm_lib.experiments import sequential_descent, sequential_path, sequential_problem
+from attsvm_lib.experiments import sequential_cones, sequential_descent, sequential_path, sequential_problem
 
 SMALL = (2, 3, 6)
 SETTINGS = [
@@ -81,3 +81,16 @@ def test_the_path_approaches_its_limit_at_the_predicted_rate(kind):
 def test_bad_arguments_are_refused_by_name(arguments, message):
     with pytest.raises(ValueError, match=message):
         sequential_descent(**arguments)
+
+
+def test_cones_hold_what_is_locally_optimal_and_nothing_else():
+    found = sequential_cones(3, 6, seeds=(0, 1), steps=400)
+    assert found.correlation.shape == found.kept.shape == found.locally_optimal.shape == (2, 6)
+    np.testing.assert_array_equal(found.kept, found.locally_optimal)
+    assert found.correlation[found.kept].min() > 0.99
+    data, head = sequential_problem(1, 3, 6, seed=1, labels="position")
+    gamma = head_scores(data, head)[None]
+    alphas = [(0, j, t) for j in (0, 1) for t in (0, 1, 2)]
+    verdicts = [locally_optimal(sequential_svm(data.X[:1], [alpha]), gamma) for alpha in alphas]
+    np.testing.assert_array_equal(found.locally_optimal[1], verdicts)
+    assert sequential_cones(2, 4, seeds=(0,), causal=False, steps=5).kept.shape == (1, 4)

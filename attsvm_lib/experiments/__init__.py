@@ -26,7 +26,9 @@ from attsvm_lib.experiments.separability import (
     separability_threshold,
 )
 from attsvm_lib.experiments.sequences import (
+    SequentialCones,
     SequentialRuns,
+    sequential_cones,
     sequential_descent,
     sequential_path,
     sequential_problem,
@@ -41,6 +43,7 @@ __all__ = [
     "PhaseDiagram",
     "QuadraticStatistics",
     "RankStatistics",
+    "SequentialCones",
     "SequentialRuns",
     "Staircase",
     "WidthStatistics",
@@ -62,6 +65,7 @@ __all__ = [
     "rank_statistics",
     "separability",
     "separability_threshold",
+    "sequential_cones",
     "sequential_descent",
     "sequential_path",
     "sequential_problem",

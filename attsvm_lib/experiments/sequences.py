@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 
-from attsvm_lib.attention import LinearHead
+from attsvm_lib.attention import LinearHead, frobenius
 from attsvm_lib.cache import cached
 from attsvm_lib.data import random_direction
 from attsvm_lib.excess import head_scores
@@ -18,7 +19,14 @@ from attsvm_lib.sweep import sweep
 from attsvm_lib.training import random_start, train
 from attsvm_lib.validation import choice, integer, integer_array, positive, real_array
 
-__all__ = ["SequentialRuns", "sequential_descent", "sequential_path", "sequential_problem"]
+__all__ = [
+    "SequentialCones",
+    "SequentialRuns",
+    "sequential_cones",
+    "sequential_descent",
+    "sequential_path",
+    "sequential_problem",
+]
 
 NORMS = {"W": "frobenius", "KQ": "nuclear"}
 SETTINGS = {"labels": ("sequence", "position"), "heads": ("shared", "position")}
@@ -47,6 +55,22 @@ class SequentialRuns(NamedTuple):
     probability: np.ndarray
     norm: np.ndarray
     optimal: np.ndarray
+    locally_optimal: np.ndarray
+
+
+class SequentialCones(NamedTuple):
+    """Descent from near every SVM direction of several problems; s selections each.
+
+    correlation : array, shape (seeds, s)
+        corr of the final W with the solution W_mm(alpha) near which the run began.
+    kept : array of bool, shape (seeds, s)
+        Whether attention still selects alpha at the end.
+    locally_optimal : array of bool, shape (seeds, s)
+        Whether alpha is locally optimal.
+    """
+
+    correlation: np.ndarray
+    kept: np.ndarray
     locally_optimal: np.ndarray
 
 
@@ -125,6 +149,52 @@ def sequential_descent(
     steps = integer_array("checkpoints", list(checkpoints), (None,), 0, 10**7, axes="(c,)")
     settings |= {"checkpoints": tuple(steps.tolist()), "step": positive("step", step)}
     return SequentialRuns(steps, *sweep(_descent, seeds, size=BLOCK, progress=progress, **settings))
+
+
+def sequential_cones(
+    T=4,
+    d=8,
+    *,
+    seeds=range(10),
+    causal=True,
+    labels="position",
+    heads="shared",
+    steps=1000,
+    step=1.0,
+    radius=100.0,
+    spread=0.2,
+    progress=None,
+):
+    """Descent on one sequence from near W_mm(alpha), far out, for every selection alpha that the mask allows.
+
+    Parameters
+    ----------
+    T, d : int
+        Tokens (at least 2) and dimension: T! selections if causal, else T^T.
+    seeds, causal, labels, heads, progress
+        As in `sequential_descent`.
+    steps, step
+        Normalized steps and their length.
+    radius, spread : float
+        The start is radius ||W_mm|| (W_mm / ||W_mm||_F + spread E) with a random matrix E of norm 1.
+
+    Returns
+    -------
+    SequentialCones
+
+    Raises
+    ------
+    InfeasibleError
+        When a selection is not separable: choose a larger d.
+
+    Notes
+    -----
+    Source: arXiv 2308.16898, Theorem 11 (locally optimal directions within cones); the experiment is ours.
+    """
+    settings = _settings(1, T, d, causal, labels, heads, "W")
+    settings |= {"steps": integer("steps", steps, 1), "step": positive("step", step)}
+    settings |= {"radius": positive("radius", radius), "spread": positive("spread", spread, zero=True)}
+    return SequentialCones(*sweep(_cones, seeds, size=1, progress=progress, **settings))
 
 
 def sequential_path(
@@ -217,6 +287,29 @@ def _descent(seeds, shape, causal, labels, heads, parameterization, checkpoints,
         (alpha == optimal_tokens(gamma.reshape(-1, n * T, T)).reshape(alpha.shape)).all((-2, -1)),
         np.array([locally_optimal(solution, g) for solution, g in zip(solutions, gamma)]),
     )
+
+
+@cached
+def _cones(seeds, shape, causal, labels, heads, parameterization, steps, step, radius, spread):
+    return tuple(np.array(values) for values in zip(*(
+        _cones_of_one(seed, shape, causal, labels, heads, steps, step, radius, spread) for seed in seeds
+    ), strict=True))  # fmt: skip
+
+
+def _cones_of_one(seed, shape, causal, labels, heads, steps, step, radius, spread):
+    _, T, d = shape
+    data, head = _assemble(*_draw(*shape, seed), causal, labels, heads)
+    choices = itertools.product(*(range(j + 1 if causal else T) for j in range(T)))
+    alphas = np.array(list(choices))[:, None]
+    solutions = [sequential_svm(data.X[:1], alpha, causal=causal) for alpha in alphas]
+    W_mm = np.stack([solution.W for solution in solutions])
+    noise = np.random.default_rng([seed, *shape, 3]).standard_normal(W_mm.shape)
+    size = frobenius(W_mm)[:, None, None]
+    start = radius * (W_mm + spread * size * noise / frobenius(noise)[:, None, None])
+    run = train(data, head, start=start, steps=steps, step=step, checkpoints=[steps])
+    gamma = head_scores(data, head)[None]
+    kept = (run.selection[-1] == alphas[:, 0]).all(1)
+    return correlation(run.W[-1], W_mm), kept, [locally_optimal(solution, gamma) for solution in solutions]
 
 
 @cached
