@@ -17,8 +17,8 @@ from attsvm_lib.validation import choice, integer, positive
 
 __all__ = ["train"]
 
-CACHE = 2**21
-"""Bytes of a block of runs: what a processor core keeps close at hand."""
+CACHE = 2**22
+"""Bytes of a block of runs: about what a processor core keeps close at hand."""
 
 
 def train(
@@ -161,17 +161,18 @@ def _along_runs(u, axes, batch):
 
 
 def _blocks(data, weights, in_scores):
-    """Slices of runs; what a step of all runs in one reads fits into CACHE bytes."""
-    tokens = data.n * data.T
+    """Slices of runs, about equally many; what a step of all runs in one reads fits into CACHE bytes."""
+    tokens, runs = data.n * data.T, len(weights[0])
     numbers = tokens**2 if in_scores else tokens * data.d + sum(w[0].size for w in weights)
-    size = max(1, CACHE // (8 * (numbers + 8 * tokens)))
-    return [slice(k, k + size) for k in range(0, len(weights[0]), size)]
+    most = max(1, CACHE // (8 * (numbers + 8 * tokens)))
+    size = -(-runs // -(-runs // most))
+    return [slice(k, k + size) for k in range(0, runs, size)]
 
 
 def _descend(descent, steps, checkpoints):
     """Apply `steps` moves; return the weights stacked over the checkpoints, and the steps each run took."""
     state = descent.start
-    stopped_at = np.full(state[0].shape[:-2], steps)
+    stopped_at = np.full(descent.batch, steps)
     records, due, still = [], set(checkpoints.tolist()), False
     for k in range(steps + 1):
         if k in due:
@@ -180,7 +181,7 @@ def _descend(descent, steps, checkpoints):
             continue
         moves, stopped = descent.move(state)
         state = tuple(u + move for u, move in zip(state, moves))
-        if not all(np.abs(u).max() < HUGE for u in state):
+        if not all(np.vdot(u, u) < HUGE**2 for u in state):
             raise FloatingPointError(f"the weights overflow at step {k + 1}: choose a smaller step")
         if stopped.any():
             stopped_at = np.where(stopped, np.minimum(stopped_at, k), stopped_at)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from attsvm_lib.training.linear import runs_last
 from attsvm_lib.training.weights import WeightDescent, add_decay, paper_stride, stride
 
 __all__ = ["FactorDescent"]
@@ -24,6 +25,9 @@ class FactorDescent:
 
     def __init__(self, runs, weights, rule):
         self.runs, self.rule, self.start = runs, rule, weights
+        self.batch = weights[0].shape[:1]
+        X = np.ascontiguousarray(runs.X.T)  # (d, T, n, r)
+        self.X = np.broadcast_to(X, (*X.shape[:-1], *self.batch))
         self.move = self._exact_move if rule.exact else self._paper_move
 
     def weights(self, records):
@@ -31,31 +35,31 @@ class FactorDescent:
         return tuple(np.stack(w) for w in zip(*records))
 
     def _scores(self, K, Q):
+        """a_it, shape (T, n, r), and Z Q."""
         R = self.runs.Z @ Q
-        return (self.runs.X @ (R @ K.swapaxes(-1, -2))[..., None])[..., 0], R
+        return np.einsum("dtnr,dnr->tnr", self.X, runs_last(R @ K.swapaxes(-1, -2))), R
 
     def _parts(self, c, R, K):
-        U = (c[..., None, :] @ self.runs.X)[..., 0, :]
-        parts = [U.swapaxes(-1, -2) @ R, self.runs.Z.swapaxes(-1, -2) @ (U @ K)]
-        return parts, [_norm(p) for p in parts]
+        """Both parts of sum_it c_it x_it z_i^T."""
+        U = np.ascontiguousarray(np.einsum("dtnr,tnr->dnr", self.X, c).T)
+        return [U.swapaxes(-1, -2) @ R, self.runs.Z.swapaxes(-1, -2) @ (U @ K)]
 
     def _paper_move(self, weights):
         a, R = self._scores(*weights)
-        parts, sizes = self._parts(self.runs.paper_weights(a), R, weights[0])
+        parts = self._parts(self.runs.paper_weights(a), R, weights[0])
         if self.rule.decay:
-            parts = [p - 2 * self.rule.decay * w for p, w in zip(parts, weights)]
-            sizes = [_norm(p) for p in parts]
-        return paper_stride(parts, sizes, self.rule), np.zeros(len(a), dtype=bool)
+            for p, w in zip(parts, weights):
+                p -= 2 * self.rule.decay * w
+        return paper_stride(parts, [_norm(p) for p in parts], self.rule), np.zeros(self.batch, dtype=bool)
 
     def _exact_move(self, weights):
         K, Q = weights
         a, R = self._scores(K, Q)
         c, log_scale = self.runs.exact_weights(a)
-        parts, sizes = self._parts(c, R, K)
+        parts = self._parts(c, R, K)
         floors = [CANCELS * self.runs.extent(c) * _norm(w) for w in (Q, K)]
-        if self.rule.decay:
-            parts, log_scale, floors = add_decay(parts, log_scale, floors, weights, self.rule)
-            sizes = [_norm(p) for p in parts]
+        parts, log_scale, floors = add_decay(parts, log_scale, floors, weights, self.rule)
+        sizes = [_norm(p) for p in parts]
         doubtful = [size <= floor for size, floor in zip(sizes, floors)]
         moves = stride(parts, log_scale, sizes, doubtful, self.rule)
         return self._settle(weights, moves, doubtful[0] | doubtful[1])

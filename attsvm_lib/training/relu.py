@@ -7,7 +7,9 @@ mean score, as for a linear head. What the tokens give to the hidden units is co
 
 from __future__ import annotations
 
-from attsvm_lib.training.linear import LinearRuns
+import numpy as np
+
+from attsvm_lib.training.linear import LinearRuns, runs_last
 
 __all__ = ["ReluRuns"]
 
@@ -16,10 +18,11 @@ class ReluRuns(LinearRuns):
     """A block of runs with ReLU heads, V (r, d, p) or (1, d, p): as `LinearRuns`, for the papers' arithmetic only."""
 
     def __init__(self, X, Z, Y, head, allowed=None):
-        self.X, self.Z, self.Y, self.allowed = X, Z, Y, allowed
-        self.hidden = X @ head.V[:, None]
+        super().__init__(X, Z, Y, head, allowed)
+        self._units = np.ascontiguousarray((X @ head.V[:, None]).T)  # (p, T, n, r)
+        self._labels = runs_last(Y)
 
     def scores(self, s):
-        """gamma_it (r, n, T) at the attention probabilities s."""
-        u = (s[..., None, :] @ self.hidden)[..., 0, :]
-        return self.Y[..., None] * (self.hidden @ (u > 0).astype(float)[..., None])[..., 0]
+        """gamma_it, shape (T, n, r), at the attention probabilities s."""
+        active = np.einsum("ptnr,tnr->pnr", self._units, s) > 0
+        return self._labels * np.einsum("ptnr,pnr->tnr", self._units, active.astype(float))

@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from attsvm_lib.attention import descent_direction
-from attsvm_lib.training.weights import EPS, per_run
+from attsvm_lib.training.linear import runs_first, runs_last
+from attsvm_lib.training.weights import EPS
 
 __all__ = ["ScoreDescent"]
 
@@ -25,16 +26,21 @@ CANCELS = 1e-2
 
 
 class ScoreDescent:
-    """Descent on W for a block of runs (see `LinearRuns`) from the weights (W0,), W0 (r, d, d)."""
+    """Descent on W for a block of runs (see `LinearRuns`) from the weights (W0,), W0 (r, d, d).
+
+    The state (a, C) has the runs last, (T, n, r).
+    """
 
     def __init__(self, runs, weights, rule):
         self.runs, self.rule = runs, rule
         (self.W0,) = weights
-        r, n, T = len(self.W0), *runs.X.shape[-3:-1]
-        X, Z = runs.X.reshape(len(runs.X), n * T, -1), np.repeat(runs.Z, T, axis=-2)
+        self.batch = self.W0.shape[:1]
+        n, T, d = runs.X.shape[1:]
+        X = runs.X.swapaxes(1, 2).reshape(-1, T * n, d)
+        Z = np.tile(runs.Z, (1, T, 1))
         self.kernel = (X @ X.swapaxes(-1, -2)) * (Z @ Z.swapaxes(-1, -2))
-        a = (runs.X @ (runs.Z @ self.W0.swapaxes(-1, -2))[..., None])[..., 0]
-        self.start = a, np.zeros((r, n, T))
+        a = runs_last((runs.X @ (runs.Z @ self.W0.swapaxes(-1, -2))[..., None])[..., 0])
+        self.start = a, np.zeros_like(a)
         self.move = self._exact_move if rule.exact else self._paper_move
 
     def weights(self, records):
@@ -42,25 +48,27 @@ class ScoreDescent:
         return (np.stack([self._W(C) for _, C in records]),)
 
     def _W(self, C):
-        return self.W0 + (C[..., None, :] @ self.runs.X)[..., 0, :].swapaxes(-1, -2) @ self.runs.Z
+        U = (runs_first(C)[..., None, :] @ self.runs.X)[..., 0, :]
+        return self.W0 + U.swapaxes(-1, -2) @ self.runs.Z
 
     def _pull(self, c):
-        """Gamma c and the norm of sum_it c_it x_it z_i^T."""
-        flat = c.reshape(len(c), -1)
+        """Gamma c, shape (T, n, r), and the norms of sum_it c_it x_it z_i^T, shape (r,)."""
+        flat = np.ascontiguousarray(c.reshape(-1, c.shape[-1]).T)
         p = (self.kernel @ flat[..., None])[..., 0]
-        return p.reshape(c.shape), np.sqrt(np.maximum(np.einsum("rk,rk->r", flat, p), 0.0))
+        size = np.sqrt(np.maximum(np.einsum("rk,rk->r", flat, p), 0.0))
+        return np.ascontiguousarray(p.T).reshape(c.shape), size
 
     def _paper_move(self, state):
         c = self.runs.paper_weights(state[0])
         p, size = self._pull(c)
-        factor = per_run(self.rule.step / (size + EPS) if self.rule.normalized else self.rule.step)
-        return (factor * p, factor * c), np.zeros(len(c), dtype=bool)
+        factor = self.rule.step / (size + EPS) if self.rule.normalized else self.rule.step
+        return (factor * p, factor * c), np.zeros(self.batch, dtype=bool)
 
     def _exact_move(self, state):
         a, C = state
         c, log_scale = self.runs.exact_weights(a)
         p, size = self._pull(c)
-        zero = np.zeros(len(c), dtype=bool)
+        zero = np.zeros(self.batch, dtype=bool)
         doubtful = size <= CANCELS * self.runs.extent(c)
         if doubtful.any():
             direction = descent_direction(*self.runs.part(doubtful), self._W(C)[doubtful])
@@ -70,5 +78,5 @@ class ScoreDescent:
             factor = self.rule.step / np.where(zero, 1.0, size)
         else:
             factor = self.rule.step * np.exp(log_scale)
-        factor = per_run(np.where(zero, 0.0, factor))
+        factor = np.where(zero, 0.0, factor)
         return (factor * p, factor * c), zero

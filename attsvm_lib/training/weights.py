@@ -33,6 +33,7 @@ class WeightDescent:
 
     def __init__(self, data, head, weights, rule):
         self.data, self.head, self.start, self.rule = data, head, weights, rule
+        self.batch = weights[0].shape[:-2]
         self.move = self._exact_move if rule.exact else self._paper_move
 
     def weights(self, records):
@@ -52,7 +53,7 @@ class WeightDescent:
         """Moves in the papers' arithmetic; rounding may freeze a run, but nothing detects it."""
         parts = _chain(-_plain_gradient(self.data, self.head, _product(weights)), weights)
         parts = [p - 2 * self.rule.decay * w for p, w in zip(parts, weights)]
-        return paper_stride(parts, [frobenius(p) for p in parts], self.rule), np.zeros(parts[0].shape[:-2], dtype=bool)
+        return paper_stride(parts, [frobenius(p) for p in parts], self.rule), np.zeros(self.batch, dtype=bool)
 
 
 def add_decay(parts, log_scale, floors, weights, rule):
@@ -81,7 +82,7 @@ def paper_stride(parts, sizes, rule):
     """The moves in the papers' arithmetic, which adds 2.2e-16 to the norm that divides."""
     if rule.normalized:
         sizes = _common(sizes) if rule.joint else sizes
-        parts = [p / per_run(s + EPS) for p, s in zip(parts, sizes)]
+        return [per_run(rule.step / (s + EPS)) * p for p, s in zip(parts, sizes)]
     with np.errstate(over="ignore", invalid="ignore"):  # `descend` reports the overflow
         return [rule.step * p for p in parts]
 
