@@ -30,7 +30,7 @@ from attsvm_lib import (
 )
 from attsvm_lib.attention import attention_probabilities, attention_scores, descent_direction, gradient, loss
 from attsvm_lib.excess import excess_loss, head_scores, infimum_loss, log_excess_gradient
-from attsvm_lib.training.linear import LinearRuns
+from attsvm_lib.training.linear import LinearRuns, runs_first, runs_last
 
 REFERENCE = Path(__file__).parent / "reference" / "svm" / "sequential_causal_n3T4d8.npz"
 NORMS = ("frobenius", "nuclear")
@@ -326,9 +326,10 @@ def test_a_position_without_choice_does_not_drown_the_others():
     runs = LinearRuns(data.X[None], data.Z[None], data.Y[None], LinearHead(head.v[None]), data.allowed[None])
     alpha = optimal_tokens(head_scores(data, head))
     W = 300 * sequential_svm(data.X[::4], alpha.reshape(3, 4)).W
-    c, log_scale = runs.exact_weights(np.einsum("itp,pq,iq->it", data.X, W, data.Z)[None])
+    c, log_scale = runs.exact_weights(runs_last(np.einsum("itp,pq,iq->it", data.X, W, data.Z)[None]))
     direction = descent_direction(data, head, W)
-    G = np.einsum("it,itp,iq->pq", c[0], data.X, data.Z)
+    c = runs_first(c)[0]
+    G = np.einsum("it,itp,iq->pq", c, data.X, data.Z)
     np.testing.assert_allclose(G / np.linalg.norm(G), direction.unit, atol=1e-10)
     assert np.log(np.linalg.norm(G)) + log_scale[0] == pytest.approx(direction.log_norm, rel=1e-10)
     assert np.abs(c).max() > 0.1
