@@ -18,13 +18,14 @@ export ATTSVM_CACHE ?= $(CURDIR)/.cache/experiments
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 600 --nbval-sanitize-with tests/nbval.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help install book serve test test-library test-book lint notebooks bench clean clean-all
+.PHONY: help install book serve test test-library test-book lint pyodide notebooks bench clean clean-all
 
 help:
 	@echo "make book       build the book into $(HTML)"
 	@echo "make test       everything that CI checks"
 	@echo "make serve      serve the built book on http://localhost:$(PORT)"
 	@echo "make notebooks  execute the chapters and bring them to their committed form"
+	@echo "make pyodide    what the tests of Python in the page need (npm)"
 	@echo "make bench      the project against plain baselines, after make book"
 	@echo "make lint, make test-library, make test-book: the parts of make test"
 	@echo "make clean      remove what was built (clean-all: the virtual environment too)"
@@ -66,6 +67,10 @@ test-library: $(INSTALLED)
 # The chapters under nbval, strict, and the built pages in a real browser.
 test-book: $(INSTALLED)
 	$(BIN)/python -m pytest $(NBVAL) book $(wildcard tests/browser) tests/site
+
+# What the tests of Python in the page answer its requests with; without it they are skipped. Needs npm.
+pyodide: $(INSTALLED)
+	$(BIN)/python tools/pyodide_files.py
 
 notebooks: $(INSTALLED)
 	$(BIN)/python tools/normalize_notebooks.py --execute

@@ -3,6 +3,7 @@
 // hosts that compute other values; panels and marks; controls; `render`, which ties them together.
 
 const SVG = "http://www.w3.org/2000/svg";
+const STORED = "precomputed values";
 let views = 0;
 
 function node(tag, attributes = {}, ...children) {
@@ -75,7 +76,7 @@ class Grid {
   }
 }
 
-// ---- hosts: host.request(scene, parameters) -> Promise of a scene -----------------------------------------
+// ---- hosts: host.request(scene, parameters) -> Promise of [reply, buffers], see live.py ---------------------
 
 const WAIT = 30000;
 
@@ -96,7 +97,7 @@ class KernelHost {
         this.waiting.delete(message.id);
         clearTimeout(pending.timer);
         if (message.kind === "error") pending.reject(new Error(message.text));
-        else pending.resolve(liveScene(message, buffers));
+        else pending.resolve([message, buffers]);
       };
       this.model.on("msg:custom", this.listener);
       this.model.send({ kind: "hello" });
@@ -121,7 +122,7 @@ class KernelHost {
   }
 }
 
-// A host's answer (see live.py) as a scene.
+// A host's answer as a scene.
 function liveScene(message, buffers) {
   const found = {};
   message.marks.forEach(([mark, name, frames, items], i) => {
@@ -163,7 +164,7 @@ class Newest {
       this.next = null;
       try {
         const answer = await host.request(scene, parameters);
-        if (epoch === this.epoch) this.done(answer);
+        if (epoch === this.epoch) this.done(liveScene(...answer));
       } catch (error) {
         if (epoch === this.epoch) this.failed(error);
       }
@@ -1178,7 +1179,7 @@ class View {
       node("output", { class: "ex-number", "data-readout": r.name, "aria-live": "polite" }),
     );
     this.message = node("p", { class: "ex-message", role: "status" });
-    this.badge = node("span", { class: "ex-badge" }, "precomputed values");
+    this.badge = node("span", { class: "ex-badge" }, STORED);
     const hatch = draw(
       "svg",
       { width: 0, height: 0, class: "ex-defs", "aria-hidden": "true" },
@@ -1307,17 +1308,20 @@ class View {
     this.connect();
   }
 
-  // A page that has a host of its own gives it as `model.host`; else a kernel may answer.
-  async connect() {
-    try {
-      this.kernel = new KernelHost(this.model, this.id);
-      this.host = await (this.model.host ?? this.kernel.hello());
-      this.badge.textContent = this.host.label;
-      this.root.dataset.live = "true";
-      this.update();
-    } catch (error) {
-      this.say(`No live values: ${error.message}`);
-    }
+  // A kernel may answer, and a page may offer a host of its own: it hears `ex-ready` and calls `use`.
+  connect() {
+    this.kernel = new KernelHost(this.model, this.id);
+    this.kernel.hello().then((host) => this.use(host));
+    this.root.dispatchEvent(new Event("ex-ready", { bubbles: true }));
+  }
+
+  // Takes values from a host from now on; null: from the grid only.
+  use(host) {
+    if (host === this.host || this.closed) return;
+    this.host = host;
+    this.badge.textContent = host?.label ?? STORED;
+    this.root.dataset.live = String(Boolean(host));
+    this.update();
   }
 
   layout() {

@@ -1,0 +1,128 @@
+// Offers each explorable of the page Python itself: a button, and one worker that answers for all of them. Nothing
+// is loaded before the click. Explorables say `ex-ready` when they stand; `view.use(host)` gives them a host of
+// values, as a kernel would be. Load with `async`.
+(() => {
+  const here = document.currentScript.src;
+  const OFFER = "Run the real library here (about 9 MB)";
+  const FILE = "a page that was opened as a file cannot run Python; serve the book (make serve) and open it there";
+
+  // One worker. When it fails, is stopped or gives no answer, it is ended; the next start makes another one.
+  class PagePython {
+    label = "the real library, in this page";
+    stalled = 60000; // ms without a sign of progress while starting
+    silent = 60000; // ms a request may take
+    long = 1000; // ms after which it can be stopped
+    state = "off";
+    waiting = new Map();
+    heard = new Set();
+    count = 0;
+
+    // What happens, for the buttons: "starting" with a text, "on", "busy" with a long request, "off" with a reason.
+    tell(state, text = "") {
+      Object.assign(this, { state, text });
+      for (const f of this.heard) f(state, text);
+    }
+
+    start() {
+      return (this.started ??= this.boot().catch((error) => {
+        this.end(error.message);
+        throw error;
+      }));
+    }
+
+    async boot() {
+      if (location.protocol === "file:") throw new Error(FILE);
+      this.tell("starting", "");
+      const response = await fetch(new URL("python.json", here));
+      if (!response.ok) throw new Error(`python.json: HTTP ${response.status}`);
+      const { pyodide, wheel } = await response.json();
+      this.worker = new Worker(new URL("worker.mjs", here), { type: "module" });
+      await new Promise((resolve, reject) => {
+        const fail = (text) => reject(new Error(text)),
+          late = () => fail("nothing has arrived for a minute");
+        let timer = setTimeout(late, this.stalled);
+        this.abort = fail;
+        this.worker.onerror = (e) => fail(e.message || "the worker could not be started");
+        this.worker.onmessage = ({ data: { kind, text } }) => {
+          clearTimeout(timer);
+          if (kind === "alive") return resolve();
+          if (kind === "failed") return fail(text);
+          timer = setTimeout(late, this.stalled);
+          this.tell("starting", text);
+        };
+        this.worker.postMessage({ kind: "start", pyodide, wheel: new URL(wheel, here).href });
+      });
+      this.abort = null;
+      this.worker.onmessage = ({ data }) => this.settle(data);
+      this.worker.onerror = (e) => this.end(e.message || "Python stopped");
+      this.tell("on");
+    }
+
+    // A host's answer to an explorable: [reply, buffers], see attsvm_lib/explore/live.py.
+    async request(scene, parameters) {
+      await this.start();
+      const id = this.count++;
+      return new Promise((resolve, reject) => {
+        const timers = [
+          setTimeout(() => this.tell("busy"), this.long),
+          setTimeout(() => this.end("no answer for a minute"), this.silent),
+        ];
+        this.waiting.set(id, { resolve, reject, timers });
+        this.worker.postMessage({ kind: "request", id, scene, parameters });
+      });
+    }
+
+    settle(data) {
+      const pending = this.waiting.get(data.id);
+      if (!pending) return;
+      this.waiting.delete(data.id);
+      pending.timers.forEach(clearTimeout);
+      if (this.state === "busy") this.tell("on");
+      if (data.kind === "error") pending.reject(new Error(data.text));
+      else pending.resolve([data, data.buffers]);
+    }
+
+    // Ends the worker; whoever waits hears why.
+    end(reason) {
+      this.worker?.terminate();
+      this.abort?.(reason);
+      this.worker = this.started = this.abort = null;
+      for (const { reject, timers } of this.waiting.values()) {
+        timers.forEach(clearTimeout);
+        reject(new Error(reason || "stopped"));
+      }
+      this.waiting.clear();
+      this.tell("off", reason);
+    }
+  }
+
+  const python = new PagePython();
+
+  addEventListener("pagehide", () => python.state !== "off" && python.end(""));
+
+  // The button of one explorable: it offers Python, then shows the progress and cancels, or stops a long computation.
+  function offer(root) {
+    if (root.querySelector(".ex-python")) return;
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "ex-python" });
+    const begin = () => python.start().catch(() => {}); // the reason has been told
+    button.addEventListener("click", () => {
+      const { state } = python;
+      if (state !== "off") python.end("");
+      if (state !== "starting") begin();
+    });
+    const show = (state, text) => {
+      root.dataset.python = state;
+      button.hidden = state === "on";
+      button.textContent = { off: OFFER, starting: `Cancel (loading ${text})`, busy: "Stop computing" }[state] ?? "";
+      root.exView.use(state === "on" || state === "busy" ? python : null);
+      if (state === "off" && text) root.exView.say(`Python does not run: ${text}. The stored values go on working.`, true);
+    };
+    root.exPython = python;
+    root.querySelector(".ex-header").append(button);
+    python.heard.add(show);
+    show(python.state, "");
+  }
+
+  for (const root of document.querySelectorAll(".ex-root[data-ready=true]")) offer(root);
+  document.addEventListener("ex-ready", (e) => offer(e.target));
+})();

@@ -1,0 +1,65 @@
+// Python in a worker: loads Pyodide, NumPy and the book's library, then answers the messages of explorables.
+// The page sends {kind: "start", pyodide, wheel} once, then requests as in attsvm_lib/explore/live.py. Replies
+// are those of live.py; on the way {kind: "progress", text}; {kind: "failed", text} when the start failed.
+
+const GLUE = `
+import json
+from attsvm_lib import scenes
+from attsvm_lib.explore.live import answer
+
+def respond(text):
+    message = json.loads(text)
+    try:
+        function = scenes.get(message["scene"])
+    except ValueError as error:
+        return json.dumps({"kind": "error", "id": message["id"], "text": str(error)}), []
+    reply, buffers = answer(function, message)
+    return json.dumps(reply), buffers
+
+respond
+`;
+
+let python, respond;
+const say = (text) => postMessage({ kind: "progress", text });
+
+async function start({ pyodide: indexURL, wheel }) {
+  say("1 of 4: Python, 6 MB");
+  const { loadPyodide } = await import(`${indexURL}pyodide.mjs`);
+  python = await loadPyodide({ indexURL });
+  say("2 of 4: NumPy, 3 MB");
+  await load("numpy");
+  say("3 of 4: the library");
+  const response = await fetch(wheel);
+  if (!response.ok) throw new Error(`${wheel}: HTTP ${response.status}`);
+  python.unpackArchive(await response.arrayBuffer(), "wheel");
+  say("4 of 4: starting it");
+  respond = python.runPython(GLUE);
+}
+
+// `loadPackage` resolves even when a file is missing or its checksum is wrong.
+async function load(name) {
+  const errors = [];
+  await python.loadPackage(name, { messageCallback() {}, errorCallback: (text) => errors.push(text) });
+  if (!(name in python.loadedPackages)) throw new Error(errors.join("; ") || `${name} could not be loaded`);
+}
+
+function reply(message) {
+  const pair = respond(JSON.stringify(message)),
+    [text, buffers] = pair.toJs();
+  pair.destroy();
+  const numbers = buffers.map((bytes) => new Float64Array(bytes.slice().buffer));
+  postMessage(
+    { ...JSON.parse(text), buffers: numbers },
+    numbers.map((n) => n.buffer),
+  );
+}
+
+onmessage = async ({ data }) => {
+  if (data.kind !== "start") return reply(data);
+  try {
+    await start(data);
+    postMessage({ kind: "alive" });
+  } catch (error) {
+    postMessage({ kind: "failed", text: error.message });
+  }
+};

@@ -1,0 +1,214 @@
+"""Python in the page: the library itself answers there, and what goes wrong is said, while stored values go on working.
+
+The public host's answers come from local files (`make pyodide`); nothing else leaves this machine.
+"""
+
+import os
+
+import numpy as np
+import page_python
+import pyodide_files
+import pytest
+from driving import READY, coordinates, whole_grid
+from site_pages import PAGES
+
+from attsvm_lib import scenes
+from attsvm_lib.scene import Drag, Slider
+
+CDN = page_python.PYODIDE + "**"
+TYPES = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm", ".json": "application/json"}
+START = 180_000  # ms; about 7 s on an idle machine
+ACCURACY = 1e-6  # of the axis range
+BUTTON = ".ex-python"
+IDLE = "root => root.exView.scene.source === 'live' && !root.exView.newest.busy"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def pyodide():
+    if not pyodide_files.complete():
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail("Pyodide's files are missing: run `make pyodide`")
+        pytest.skip("Pyodide's files are missing: run `make pyodide` for the tests of Python in the page")
+
+
+class Page:
+    """A page of the book whose requests to Pyodide's host are answered from local files, or as a test says."""
+
+    def __init__(self, browser, url, faults=None):
+        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+        self.asked, self.faults = [], faults or {}
+        self.context.route(CDN, self._answer)
+        self.tab = self.context.new_page()
+        self.tab.on("request", lambda r: self.asked.append(r.url))
+        self.tab.goto(url)
+        self.tab.wait_for_function(READY.format(1))
+        self.roots = self.tab.locator(".ex-root")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.context.close()
+
+    def _answer(self, route):
+        name = route.request.url.rsplit("/", 1)[1].partition("?")[0]
+        fault = next((self.faults[part] for part in self.faults if part in name), None)
+        if fault == "down":
+            return route.abort()
+        if fault == "never":
+            return None
+        data = (pyodide_files.FOLDER / name).read_bytes()
+        if fault == "corrupt":
+            data = data[:1000] + bytes([data[1000] ^ 1]) + data[1001:]
+        kind = TYPES.get(os.path.splitext(name)[1], "application/octet-stream")
+        head = {"Access-Control-Allow-Origin": "*", "Content-Type": kind}
+        return route.fulfill(status=404 if fault == "missing" else 200, headers=head, body=data)
+
+    def foreign(self):
+        return [url for url in self.asked if not url.startswith(("http://127.0.0.1", "data:", "blob:"))]
+
+    def start(self, k=0, state="on"):
+        self.roots.nth(k).locator(BUTTON).click()
+        self.wait(state, k)
+
+    def wait(self, state, k=0):
+        root = self.roots.nth(k).element_handle()
+        self.tab.wait_for_function("([r, s]) => r.dataset.python === s", arg=[root, state], timeout=START)
+
+    def message(self, k=0):
+        return self.roots.nth(k).locator(".ex-message").text_content()
+
+    def ask(self, values, k=0):
+        """Set parameters to values off the grid and wait for Python's answer; the state then."""
+        root = self.roots.nth(k)
+        root.evaluate("(root, all) => Object.entries(all).forEach(([name, v]) => root.exSet(name, v))", values)
+        self.tab.wait_for_function(IDLE, arg=root.element_handle(), timeout=START)
+        return root.evaluate("root => root.exState()")
+
+
+def off_grid(scene):
+    """Values between grid points, for the parameters that take any value."""
+    values = {}
+    for name, p in scene.parameters.items():
+        if isinstance(p, Slider) and not p.only_grid:
+            values[name] = between(p.grid)
+        elif isinstance(p, Drag):
+            values[name] = [between(p.x), between(p.y)]
+    return values
+
+
+def between(grid):
+    k = len(grid) // 3
+    return float(grid[k] + 0.37 * (grid[k + 1] - grid[k]))
+
+
+def check(state, scene):
+    """What the page computed against the library here."""
+    params = {k: tuple(v) if isinstance(v, list) else v for k, v in state["parameters"].items()}
+    exact, ranges, frame = scene(**params), whole_grid(scene), state["frame"]
+    for name, mark in exact.marks.items():
+        panel = mark.panel or next(iter(scene.panels))
+        for channel, array in coordinates(scene, name, mark).items():
+            low, high = ranges.color(name, mark) if channel == "v" else ranges.axis(panel, channel[0])
+            now = array.ravel() if type(mark).__name__ == "Path" else array[min(frame, len(array) - 1)]
+            got = np.array(state["marks"][name][channel], dtype=float)
+            atol = ACCURACY * abs(high - low)
+            np.testing.assert_allclose(got, now, rtol=0, atol=atol, err_msg=f"{scene.name}: {name} {channel}")
+
+
+def test_every_explorable_answers_in_the_page_as_the_library_does(chromium, html, site_url, page):
+    if "widget-view+json" not in (html / page).read_text(encoding="utf-8"):
+        pytest.skip("no explorables on this page")
+    with Page(chromium, site_url + page) as opened:
+        assert not opened.foreign()
+        opened.start()
+        for k in range(opened.roots.count()):
+            opened.wait("on", k)
+            scene = scenes.get(opened.roots.nth(k).get_attribute("data-scene"))
+            values = off_grid(scene)
+            if values:
+                check(opened.ask(values, k), scene)
+        assert all(url.startswith(page_python.PYODIDE) for url in opened.foreign())
+
+
+FIRST = next((page for page in PAGES if "token_selection" in page), PAGES[0])
+FAULTS = [
+    ({"pyodide": "down"}, "Failed to fetch dynamically imported module"),
+    ({"numpy": "missing"}, "numpy"),
+    ({"numpy": "corrupt"}, "numpy"),
+]
+
+
+@pytest.mark.parametrize(("faults", "reason"), FAULTS, ids=["host down", "NumPy missing", "NumPy corrupt"])
+def test_a_failed_start_says_why_and_the_stored_values_go_on_working(chromium, site_url, faults, reason):
+    with Page(chromium, site_url + FIRST, faults) as opened:
+        opened.start(state="off")
+        assert opened.message().startswith("Python does not run: ")
+        assert reason in opened.message()
+        assert opened.message().endswith("The stored values go on working.")
+        assert opened.roots.nth(0).locator(BUTTON).is_visible()
+        assert opened.roots.nth(0).evaluate("root => root.exState().source") == "grid"
+
+
+def test_a_missing_wheel_is_named(chromium, site_url):
+    with Page(chromium, site_url + FIRST) as opened:
+        opened.context.route("**/*.whl?v=*", lambda route: route.fulfill(status=404))
+        opened.start(state="off")
+        assert "attsvm_lib-" in opened.message() and "HTTP 404" in opened.message()
+
+
+def test_a_page_opened_as_a_file_says_that_it_must_be_served(chromium, html):
+    with Page(chromium, (html / FIRST).as_uri()) as opened:
+        opened.start(state="off")
+        assert "opened as a file" in opened.message()
+        assert not [url for url in opened.foreign() if not url.startswith("file:")]
+
+
+def test_a_worker_that_dies_is_noticed_and_can_be_started_again(chromium, site_url):
+    with Page(chromium, site_url + FIRST) as opened:
+        opened.start()
+        root = opened.roots.nth(0)
+        scene = scenes.get(root.get_attribute("data-scene"))
+        root.evaluate("root => { root.exPython.silent = 500; root.exPython.worker.terminate(); }")
+        root.evaluate("(root, all) => Object.entries(all).forEach(([n, v]) => root.exSet(n, v))", off_grid(scene))
+        opened.wait("off")
+        assert "no answer" in opened.message()
+        root.evaluate("root => { root.exPython.silent = 60000; }")
+        opened.start()
+        check(opened.ask(off_grid(scene)), scene)
+
+
+def test_two_explorables_that_ask_at_once_are_both_answered(chromium, site_url):
+    with Page(chromium, site_url + FIRST) as opened:
+        opened.start()
+        found = [scenes.get(opened.roots.nth(k).get_attribute("data-scene")) for k in range(opened.roots.count())]
+        free = [k for k, scene in enumerate(found) if off_grid(scene)][:2]
+        opened.tab.evaluate(
+            "all => all.forEach(([k, v]) => { const root = document.querySelectorAll('.ex-root')[k];"
+            " Object.entries(v).forEach(([name, x]) => root.exSet(name, x)); })",
+            [[k, off_grid(found[k])] for k in free],
+        )
+        for k in free:
+            opened.tab.wait_for_function(IDLE, arg=opened.roots.nth(k).element_handle(), timeout=START)
+            check(opened.roots.nth(k).evaluate("root => root.exState()"), found[k])
+
+
+def test_a_start_can_be_canceled(chromium, site_url):
+    with Page(chromium, site_url + FIRST, {"numpy": "never"}) as opened:
+        opened.start(state="starting")
+        opened.roots.nth(0).locator(BUTTON, has_text="NumPy").wait_for(timeout=START)
+        opened.roots.nth(0).locator(BUTTON).click()
+        opened.wait("off")
+        assert not opened.message()
+
+
+def test_leaving_the_page_during_the_start_raises_nothing(chromium, site_url):
+    problems = []
+    with Page(chromium, site_url + FIRST, {"numpy": "never"}) as opened:
+        opened.tab.on("pageerror", lambda error: problems.append(str(error)))
+        opened.start(state="starting")
+        opened.tab.goto(site_url + "book/notation.html")
+        opened.tab.go_back()
+        opened.tab.wait_for_function(READY.format(1))
+        assert opened.roots.nth(0).get_attribute("data-python") == "off"
+    assert not problems

