@@ -1,0 +1,244 @@
+r"""Scenes of chapter 5, *Beyond one token: Gen-SVM* (arXiv 2308.16898, section 6).
+
+A quadratic head :math:`h(x) = v^\top x - \lambda \|x\|^2` wants the point of the tokens' hull nearest to
+:math:`u = v / (2\lambda)` when Y = +1, and the farthest vertex when Y = -1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attsvm_lib.data import TokenData
+from attsvm_lib.experiments.quadratic import SELECTED, orthonormal_problem
+from attsvm_lib.heads import QuadraticHead, hull_projection, optimal_attention
+from attsvm_lib.scene import (
+    Bars,
+    Choice,
+    Drag,
+    Line,
+    Panel,
+    Path,
+    Points,
+    Readout,
+    Scene,
+    Segments,
+    Slider,
+    Time,
+    scene,
+)
+from attsvm_lib.selection import correlation
+from attsvm_lib.svm import gen_svm
+from attsvm_lib.svm.generalized import finite_part
+from attsvm_lib.training import train
+
+__all__ = ["drag_the_target", "kept_tokens", "triangle_data", "wanted_attention"]
+
+# --- drag the target: n = 1 sequence of T = 3 tokens in the plane ---
+
+TRIANGLE = np.array([[-0.9, -0.6], [0.9, -0.5], [0.1, 0.9]])
+QUERY = np.array([1.0, 0.0])
+GRID = np.round(np.linspace(-1.5, 1.5, 13), 2)
+LABELS = {"+1: come near": 1.0, "−1: keep away": -1.0}
+CURVATURE, STEP = 0.5, 2.0
+STEPS = np.unique(np.concatenate([[0], np.rint(np.geomspace(1, 1000, 27)).astype(int)]))
+FAR = 12.0
+LOCAL = "Descent ends at a vertex that is not the farthest one: a local optimum."
+
+
+def triangle_data(Y):
+    """The hero's data: one sequence of three tokens in the plane, the query e_1 and the label Y."""
+    return TokenData(TRIANGLE[None], QUERY[None], [Y])
+
+
+def wanted_attention(u, Y):
+    """Probabilities (3,) of the output that label Y wants: nearest to u in the triangle, or farthest from it."""
+    if Y > 0:
+        return hull_projection(TRIANGLE, u)
+    return np.eye(3)[np.linalg.norm(TRIANGLE - u, axis=1).argmax()]
+
+
+@scene(
+    title="Drag the target",
+    instruction=(
+        "Drag the target around the triangle. When does attention keep one token, two, or all three, and what do the "
+        "weights do then?"
+    ),
+    caption=(
+        "Left: three tokens of one sequence. The head rewards outputs near the circled target u, so attention should "
+        "reach the diamond, the nearest point of the triangle; stars are the tokens it mixes. The blue path is the "
+        "output during training. Right: the blue path is W(k) z. It runs to the black line W_fin z + c Wₘₘ z, which "
+        "need not pass through 0; with all tokens kept there is no line, and the path stops at the cross."
+    ),
+    parameters={
+        "target": Drag("target u = v / 2λ", GRID, GRID, start=(1.0, 0.75), panel="tokens"),
+        "label": Choice("label Y", tuple(LABELS)),
+    },
+    panels={
+        "tokens": Panel(
+            "Tokens and output",
+            xlabel="first coordinate",
+            ylabel="second coordinate",
+            xlim=(-1.6, 1.6),
+            ylim=(-1.6, 1.6),
+            equal=True,
+        ),
+        "weights": Panel(
+            "Weights W(k) z",
+            xlabel="first coordinate",
+            ylabel="second coordinate",
+            xlim=(-5, 5),
+            ylim=(-5, 5),
+            equal=True,
+        ),
+    },
+    time=Time("step", STEPS, format=".0f"),
+    vectorized=True,
+)
+def drag_the_target(target, label):
+    r"""Plain descent with a quadratic head on three tokens of the plane, beside Gen-SVM and the finite part.
+
+    Of W only :math:`p = W z` acts. The selected set is the face of the triangle that holds the point to reach.
+    Source: arXiv 2308.16898, section 6 (Gen-SVM, Lemma 6); the geometry for any tokens is ours.
+    """
+    Y = LABELS[label]
+    data, head = triangle_data(Y), QuadraticHead(2 * CURVATURE * target, CURVATURE)
+    run = train(data, head, steps=int(STEPS[-1]), step=STEP, normalized=False, checkpoints=STEPS, arithmetic="paper")
+    wanted = np.array([wanted_attention(u, Y) for u in target])
+    W_mm = np.array([gen_svm(data, [s > 0]).W for s in wanted])
+    W_fin = np.array([finite_part(data, [s > 0], [s]) for s in wanted])
+    p, far = run.W[..., 0].swapaxes(0, 1), W_mm[..., 0]
+    length = np.linalg.norm(far, axis=-1, keepdims=True)
+    along = np.divide(far, length, out=np.zeros_like(far), where=length > 0)
+    ends_elsewhere = run.selection[-1, :, 0] != wanted.argmax(-1)
+    marks = _plane(target, wanted, run) | _weights(p, W_fin[..., 0], along)
+    readouts = {
+        "kept": Readout((wanted > 0).sum(-1), "tokens to keep", ".0f"),
+        "share": Readout((run.probabilities[:, :, 0] * (wanted > 0)).sum(-1).T, "attention on them", ".3f"),
+        "norm": Readout(np.linalg.norm(p, axis=-1), "‖W‖", ".2f"),
+        "off": Readout(_distance(p, W_fin[..., 0], along), "distance of W z to the prediction", ".2f"),
+    }
+    return Scene(marks, readouts, [LOCAL if Y < 0 and odd else None for odd in ends_elsewhere])
+
+
+def _plane(target, wanted, run):
+    kept = (wanted > 0)[..., None]
+    best, outline = wanted @ TRIANGLE, TRIANGLE[None, [0, 1, 2, 0]]
+    return {
+        "triangle": Line(outline[..., 0], outline[..., 1], style="guide"),
+        "way": Segments(target[:, None], best[:, None], style="boundary"),
+        "masked": Points(np.where(kept, np.nan, TRIANGLE), style="token-1", label="masked token"),
+        "kept": Points(np.where(kept, TRIANGLE, np.nan), style="selected-1", label="star: token to keep"),
+        "best": Points(best[:, None], style="svm", label="point to reach"),
+        "output": Path((run.probabilities[:, :, 0] @ TRIANGLE).swapaxes(0, 1), style="W", label="training"),
+    }
+
+
+def _weights(p, finite, along):
+    none = ~along.any(-1, keepdims=True)
+    far = np.where(none, np.nan, FAR * along)
+    line = finite[:, None] + np.stack([0 * far, far], axis=1)
+    return {
+        "ray": Segments(0 * far[:, None], far[:, None], style="boundary", panel="weights", label="c Wₘₘ z alone"),
+        "prediction": Line(line[..., 0], line[..., 1], style="svm", panel="weights", label="W_fin z + c Wₘₘ z"),
+        "finite": Points(finite[:, None], style="reference", panel="weights", label="W_fin z"),
+        "path": Path(p, style="W", panel="weights"),
+    }
+
+
+def _distance(p, finite, along):
+    """Distance of each p (G, frames, 2) to the ray finite + c along, c >= 0."""
+    off = p - finite[:, None]
+    c = np.maximum((off * along[:, None]).sum(-1, keepdims=True), 0.0)
+    return np.linalg.norm(off - c * along[:, None], axis=-1)
+
+
+# --- kept tokens: orthonormal tokens, curvature lam ---
+
+SIZE = {"n": 2, "T": 5, "d": 6}
+SEED = 221
+CURVATURES = np.geomspace(0.02, 1.28, 25)
+TIMES = np.unique(np.rint(np.geomspace(1, 1500, 30)).astype(int))
+FLOOR = -8.0
+
+
+@scene(
+    title="Kept tokens",
+    instruction="Raise the curvature λ step by step. Which curve leaves the falling ones next, and what does it tell?",
+    caption=(
+        "One sequence with label +1 and five orthonormal tokens, of two that are trained together. Left: its attention "
+        "at this step (bars) beside the closed form of Lemma 6, sparsemax at temperature 2λ (diamonds). Right: the "
+        "logarithm of each token's attention against the step. Tokens to keep level off (solid), masked ones fall for "
+        "ever (dashed)."
+    ),
+    parameters={
+        "lam": Slider("curvature λ", CURVATURES, start=0.16, format=".3f"),
+        "attention": Choice("queries", ("cross-attention", "self-attention")),
+    },
+    panels={
+        "bars": Panel(
+            "Attention",
+            xlabel="token",
+            ylabel="probability",
+            xlim=(0.4, 5.6),
+            ylim=(0, 1.05),
+            xticks={k: f"{k}" for k in range(1, 6)},
+        ),
+        "fall": Panel(
+            "Its logarithm",
+            xlabel="step",
+            ylabel="log₁₀ probability",
+            xscale="log",
+            xlim=(1, 1500),
+            ylim=(FLOOR, 0.5),
+        ),
+    },
+    time=Time("step", TIMES, format=".0f"),
+    vectorized=True,
+)
+def kept_tokens(lam, attention):
+    r"""Normalized descent with a quadratic head on orthonormal tokens, beside `optimal_attention`.
+
+    Beside it the correlation of W with Gen-SVM of the tokens to keep, and with W_fin + R W_mm, where W_fin has the
+    ratios of the closed form and R = <W, W_mm> / ||W_mm||^2. Source: arXiv 2308.16898, section 6, Lemma 6.
+    """
+    data, head, W0 = orthonormal_problem(1.0, SEED, attention=attention.removesuffix("-attention"), **SIZE)
+    X, Z, Y = (np.broadcast_to(a, (len(lam), *a.shape)) for a in (data.X, data.Z, data.Y))
+    batch, heads = TokenData(X, Z, Y), QuadraticHead(head.v, lam)
+    run = train(batch, heads, start=W0, steps=int(TIMES[-1]), checkpoints=TIMES)
+    best = optimal_attention(batch, heads)
+    s = run.probabilities[:, :, 0].swapaxes(0, 1)
+    index = np.arange(1.0, SIZE["T"] + 1)
+    wanted = np.stack([np.broadcast_to(index, best[:, 0].shape), best[:, 0]], axis=-1)
+    lost = np.array([_lost(data, best[g], run.W[:, g]) for g in range(len(lam))])
+    return Scene(
+        {
+            "attention": Bars(index[None], s, style="W"),
+            "best": Points(wanted, style="svm", label="closed form"),
+            **_falls(s, best[:, 0] > 0),
+        },
+        {
+            "kept": Readout((s > SELECTED).sum(-1), "tokens above 0.001", ".0f"),
+            "best": Readout((best[:, 0] > 0).sum(-1), "tokens to keep", ".0f"),
+            "predicted": Readout(lost[:, 0], "1 − corr, W_fin + c Wₘₘ", ".4f"),
+            "W_mm": Readout(lost[:, 1], "1 − corr, Wₘₘ alone", ".4f"),
+        },
+    )
+
+
+def _falls(s, kept):
+    """Paths of log10 s against the step, kept tokens and masked ones apart."""
+    steps = np.broadcast_to(TIMES[:, None].astype(float), s.shape)
+    with np.errstate(divide="ignore"):
+        curves = np.stack([steps, np.maximum(np.log10(s), 2 * FLOOR)], axis=-1)
+    kept = kept[:, None, :, None]
+    return {
+        "kept": Path(np.where(kept, curves, np.nan), style="series-1", panel="fall", label="token to keep"),
+        "masked": Path(np.where(kept, np.nan, curves), style="series-2", panel="fall", label="masked token"),
+    }
+
+
+def _lost(data, best, W):
+    """1 - corr of each W (frames, d, d) with the predicted direction and with W_mm alone, shape (2, frames)."""
+    W_mm = gen_svm(data, best > 0).W
+    R = (W * W_mm).sum((-2, -1), keepdims=True) / (W_mm * W_mm).sum()
+    return [1 - correlation(W, finite_part(data, best > 0, best) + R * W_mm), 1 - correlation(W, W_mm)]

@@ -1,0 +1,128 @@
+"""Chapter 5's scenes show what the public functions compute, at grid corners and random grid points."""
+
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from attsvm_lib import QuadraticHead, TokenData, correlation, gen_svm, simplex_projection, train
+from attsvm_lib.experiments import orthonormal_problem
+from attsvm_lib.scenes.gen_svm import (
+    CURVATURES,
+    GRID,
+    LABELS,
+    STEPS,
+    TIMES,
+    TRIANGLE,
+    drag_the_target,
+    kept_tokens,
+)
+from attsvm_lib.svm.generalized import finite_part
+
+DRAWN = np.random.default_rng(5)
+CORNERS = list(itertools.product((GRID[0], GRID[-1]), repeat=2))
+TARGETS = [*CORNERS, *(tuple(DRAWN.choice(GRID, 2)) for _ in range(5)), (1.0, 0.75), (0.25, 0.0)]
+LAMS = [CURVATURES[0], CURVATURES[-1], *DRAWN.choice(CURVATURES[1:-1], 3, replace=False)]
+
+
+def nearest_attention(u):
+    """Minimizer of the distance to u over the triangle, by a general solver."""
+    sum_is_one = {"type": "eq", "fun": lambda s: s.sum() - 1}
+    found = minimize(
+        lambda s: ((s @ TRIANGLE - u) ** 2).sum(), np.full(3, 1 / 3), bounds=[(0, 1)] * 3, constraints=sum_is_one,
+        options={"ftol": 1e-14},
+    )  # fmt: skip
+    return found.x
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("label", LABELS)
+def test_the_hero_is_descent_beside_gen_svm(target, label):
+    picture, Y = drag_the_target(target=target, label=label), LABELS[label]
+    marks, u = picture.marks, np.array(target)
+    farthest = np.linalg.norm(TRIANGLE - u, axis=1).argmax()
+    wanted = nearest_attention(u) if Y > 0 else np.eye(3)[farthest]
+    kept = wanted > 1e-5
+    np.testing.assert_array_equal(np.isfinite(marks["kept"].xy[:, 0]), kept)
+    np.testing.assert_array_equal(np.isnan(marks["masked"].xy[:, 0]), kept)
+    np.testing.assert_allclose(marks["best"].xy[0], wanted @ TRIANGLE, atol=1e-5)
+    assert picture.readouts["kept"].value == kept.sum()
+
+    data = TokenData(TRIANGLE[None], [[1.0, 0.0]], [Y])
+    run = train(data, QuadraticHead(u, 0.5), steps=1000, step=2.0, normalized=False, checkpoints=STEPS)
+    p = run.W[:, :, 0]
+    np.testing.assert_allclose(marks["path"].xy, p, atol=1e-9)
+    np.testing.assert_allclose(marks["output"].xy, run.probabilities[:, 0] @ TRIANGLE, atol=1e-9)
+    np.testing.assert_allclose(picture.readouts["norm"].value, run.norm, atol=1e-9)
+    np.testing.assert_allclose(picture.readouts["share"].value, run.probabilities[:, 0, kept].sum(-1), atol=1e-9)
+    assert (picture.message is not None) == (Y < 0 and run.selection[-1, 0] != farthest)
+
+    W_mm = gen_svm(data, [kept]).W[:, 0]
+    finite = finite_part(data, [kept], [np.where(kept, np.maximum(wanted, 1e-9), 0)])[:, 0]
+    np.testing.assert_allclose(marks["finite"].xy[0], finite, atol=1e-4)
+    if kept.all():
+        assert np.isnan(marks["ray"].end).all()
+        distance = np.linalg.norm(p - finite, axis=1)
+    else:
+        direction = W_mm / np.linalg.norm(W_mm)
+        np.testing.assert_allclose(marks["ray"].end[0] / np.linalg.norm(marks["ray"].end[0]), direction, atol=1e-9)
+        line = np.stack([marks["prediction"].x, marks["prediction"].y], 1)
+        np.testing.assert_allclose(line[0], finite, atol=1e-4)
+        np.testing.assert_allclose(np.cross([*(line[1] - line[0]), 0], [*direction, 0]), 0, atol=1e-9)
+        reach = np.maximum((p - finite) @ direction, 0)
+        distance = np.linalg.norm(p - finite - reach[:, None] * direction, axis=1)
+    np.testing.assert_allclose(picture.readouts["off"].value, distance, atol=1e-4)
+
+
+def test_the_path_ends_near_the_prediction_and_the_weights_grow_unless_all_are_kept():
+    for target, grows in (((1.0, 0.75), True), ((0.25, 0.0), False), ((-1.5, -1.25), True)):
+        readouts = drag_the_target(target=target).readouts
+        assert readouts["off"].value[-1] < 0.35
+        assert (readouts["norm"].value[-1] > 3) == grows
+        assert readouts["share"].value[-1] > 0.999
+
+
+@pytest.mark.parametrize("lam", LAMS)
+@pytest.mark.parametrize("attention", ["cross", "self"])
+def test_kept_tokens_are_those_of_the_closed_form(lam, attention):
+    picture = kept_tokens(lam=lam, attention=f"{attention}-attention")
+    data, head, W0 = orthonormal_problem(lam, 221, n=2, T=5, d=6, attention=attention)
+    best = simplex_projection(data.X[0] @ head.v / (2 * lam))
+    np.testing.assert_allclose(picture.marks["best"].xy[:, 1], best, atol=1e-12)
+    assert picture.readouts["best"].value == (best > 0).sum()
+    run = train(data, QuadraticHead(head.v, lam), start=W0, steps=1500, checkpoints=TIMES)
+    s = run.probabilities[:, 0]
+    np.testing.assert_allclose(picture.marks["attention"].y, s, atol=1e-9)
+    np.testing.assert_array_equal(picture.readouts["kept"].value, (s > 1e-3).sum(-1))
+    for name, mask in (("kept", best > 0), ("masked", best == 0)):
+        curves = picture.marks[name].xy
+        assert np.isnan(curves[:, ~mask]).all()
+        drawn = np.maximum(np.log10(s[:, mask]), -16)
+        np.testing.assert_allclose(curves[:, mask, 1], drawn, atol=1e-8)
+        np.testing.assert_array_equal(curves[:, mask, 0], np.broadcast_to(TIMES[:, None], drawn.shape))
+    vertex = np.arange(5) == (data.X[1] @ head.v).argmin()
+    both = np.stack([best, vertex])
+    W_mm = gen_svm(data, both > 0).W
+    W, lost = run.W[-1], picture.readouts
+    assert lost["W_mm"].value[-1] == pytest.approx(1 - correlation(W, W_mm), abs=1e-9)
+    R = np.vdot(W, W_mm) / np.vdot(W_mm, W_mm)
+    predicted = finite_part(data, both > 0, both) + R * W_mm
+    assert lost["predicted"].value[-1] == pytest.approx(1 - correlation(W, predicted), abs=1e-9)
+
+
+def test_all_numbers_of_tokens_occur_and_grow_with_the_curvature():
+    cross = [scene for values, scene in kept_tokens.over_grid() if values["attention"] == "cross-attention"]
+    kept = [int(scene.readouts["best"].value) for scene in cross]
+    assert set(kept) == {1, 2, 3, 4, 5}
+    assert (np.diff(kept) >= 0).all()
+
+
+def test_import_needs_numpy_only():
+    code = (
+        "import sys, attsvm_lib.scenes.gen_svm;"
+        "bad = {'scipy', 'matplotlib', 'anywidget', 'ipywidgets', 'cvxpy'} & set(sys.modules); assert not bad, bad"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
