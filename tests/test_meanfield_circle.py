@@ -6,10 +6,13 @@ from scipy.integrate import quad
 from scipy.special import ive
 
 from attsvm_lib.meanfield import (
+    circle_distance,
+    circle_energy,
     circle_grid,
     circle_quantiles,
     circle_velocity,
     density_energy,
+    density_velocity,
     kernel_coefficients,
     mean_field,
     order_parameter,
@@ -167,6 +170,13 @@ def test_quantiles_invert_the_distribution():
     assert theta[1, 2] == pytest.approx(2 * np.pi)
 
 
+def test_the_energy_in_moments_is_the_double_sum():
+    theta = np.random.default_rng(5).uniform(0, 7, (4, 30))
+    for beta in (0.0, 2.0, 50.0):
+        expected = scaled_energy(points(theta), beta=beta)
+        np.testing.assert_allclose(circle_energy(theta, beta=beta), expected, rtol=1e-13)
+
+
 def test_order_parameter():
     assert order_parameter([0.3, 0.3]) == pytest.approx(np.exp(0.3j))
     assert abs(order_parameter([[0.0, np.pi]])[0]) < 1e-15
@@ -203,3 +213,34 @@ def test_overflow_is_named():
         circle_velocity([1.0, 2.0], beta=800.0, model="usa")
     with pytest.raises(FloatingPointError, match="shorten times"):
         simulate_circle([1.0, 2.0], [1.0], beta=800.0, model="usa")
+
+
+def test_distance_by_hand():
+    uniform = np.full(64, 1 / (2 * np.pi))
+    # n equidistant tokens: each takes the mass of its arc, mean distance a quarter of the arc
+    assert circle_distance(2 * np.pi * np.arange(8) / 8 + 0.3, uniform) == pytest.approx(2 * np.pi / 8 / 4, rel=1e-3)
+    assert circle_distance([1.0], uniform) == pytest.approx(np.pi / 2, rel=1e-3)
+    spike = (1 + 0.999 * np.cos(circle_grid(64))) / (2 * np.pi)
+    around = circle_distance(circle_quantiles(spike, (np.arange(5000) + 0.5) / 5000) - 4 * np.pi, spike)
+    assert around < 1e-3
+
+
+def test_the_distance_of_a_shift_goes_around_the_short_way():
+    p = (np.arange(4000) + 0.5) / 4000
+    theta = circle_quantiles(start(circle_grid(64)), p)
+    for shift in (0.05, -0.2):
+        assert circle_distance(theta + shift, start(circle_grid(64))) <= abs(shift) * 1.001
+    assert circle_distance(theta + 0.05, start(circle_grid(64))) > 0.01
+
+
+@pytest.mark.parametrize("model", ["sa", "usa"])
+def test_the_velocity_of_a_density_is_that_of_many_tokens(model):
+    density, beta = start(circle_grid(64)), 3.0
+    tokens = circle_quantiles(density, (np.arange(400) + 0.5) / 400)
+    probe = circle_grid(64)[5]
+    others = np.append(tokens, probe)
+    found = circle_velocity(others, beta=beta, model=model)[-1] * (np.exp(-beta) if model == "usa" else 1)
+    assert density_velocity(density, beta=beta, model=model)[5] == pytest.approx(found, abs=0.004)
+    smooth = mean_field(density, [0.0, 1e-4], beta=beta, model="sa").density
+    flux = np.fft.irfft(1j * np.arange(33) * np.fft.rfft(density * density_velocity(density, beta=beta)))
+    np.testing.assert_allclose((smooth[1] - smooth[0]) / 1e-4, -flux, rtol=0, atol=1e-3)

@@ -6,13 +6,22 @@ imported inside the functions that need it.
 
 from attsvm_lib.meanfield.circle import (
     AngleTrajectory,
+    circle_energy,
     circle_velocity,
     kernel_coefficients,
     order_parameter,
     simulate_circle,
 )
 from attsvm_lib.meanfield.clusters import cluster_labels, clusters, components, gram_clusters
-from attsvm_lib.meanfield.density import DensityTrajectory, circle_grid, circle_quantiles, density_energy, mean_field
+from attsvm_lib.meanfield.density import (
+    DensityTrajectory,
+    circle_distance,
+    circle_grid,
+    circle_quantiles,
+    density_energy,
+    density_velocity,
+    mean_field,
+)
 from attsvm_lib.meanfield.energy import dissipation, energy, scaled_dissipation, scaled_energy
 from attsvm_lib.meanfield.equiangular import equiangular, log_transition_time, transition_time
 from attsvm_lib.meanfield.field import velocity
@@ -33,6 +42,8 @@ __all__ = [
     "Trajectory",
     "UnprojectedTrajectory",
     "attention_rank",
+    "circle_distance",
+    "circle_energy",
     "circle_grid",
     "circle_quantiles",
     "circle_velocity",
@@ -40,6 +51,7 @@ __all__ = [
     "clusters",
     "components",
     "density_energy",
+    "density_velocity",
     "dissipation",
     "energy",
     "equiangular",

@@ -21,7 +21,15 @@ from attsvm_lib.meanfield.integrate import rk4
 from attsvm_lib.meanfield.particles import check_times
 from attsvm_lib.validation import positive, real_array
 
-__all__ = ["AngleTrajectory", "circle_velocity", "kernel_coefficients", "order_parameter", "simulate_circle"]
+__all__ = [
+    "AngleTrajectory",
+    "angle_powers",
+    "circle_energy",
+    "circle_velocity",
+    "kernel_coefficients",
+    "order_parameter",
+    "simulate_circle",
+]
 
 ROUNDING = 1e-16
 
@@ -155,6 +163,38 @@ def kernel_coefficients(beta):
     return b, np.append(0, padded[:-2] - padded[2:])
 
 
+def circle_energy(theta, *, beta):
+    """Scaled energy mean_ij exp(beta (cos(theta_i - theta_j) - 1)) of tokens on the circle, in O(n K).
+
+    Parameters
+    ----------
+    theta : array_like, shape (..., n)
+        Angles in radians.
+    beta : float
+        Inverse temperature, at least 0.
+
+    Returns
+    -------
+    array or float, shape (...)
+        `scaled_energy` of the tokens, to rounding.
+    """
+    theta, (b, _) = real_array("theta", theta, (..., None), axes="(..., n)"), kernel_coefficients(beta)
+    moments = angle_powers(theta, len(b) - 1).mean(-2)
+    return (b[0] + 2 * np.abs(moments) ** 2 @ b[1:])[()]
+
+
+def angle_powers(theta, K):
+    """exp(i k theta) for k = 1..K, shape (..., n, K)."""
+    powers = np.empty((*theta.shape, K), dtype=complex)
+    powers[..., 0] = np.exp(1j * theta)
+    done = 1
+    while done < K:  # doubling: faster than K exponentials, and than a running product
+        more = min(done, K - done)
+        powers[..., done : done + more] = powers[..., :more] * powers[..., done - 1 : done]
+        done += more
+    return powers
+
+
 class CircleFlow(Flow):
     """The field on angles, in the time in which `Flow` is integrated: t for SA, s = t exp(beta) for USA."""
 
@@ -164,12 +204,11 @@ class CircleFlow(Flow):
 
     def field(self, y):
         """Velocities of angles y, shape (..., n, 1)."""
-        powers = np.multiply.accumulate(np.broadcast_to(np.exp(1j * y), (*y.shape[:-1], len(self.b) - 1)), axis=-1)
-        moments = powers.mean(-2, keepdims=True).conj()
-        force = -(powers * moments).imag @ self.s[1:]
-        if self.model == "sa":
-            force /= self.b[0] + 2 * (powers * moments).real @ self.b[1:]
-        return force[..., None]
+        powers = angle_powers(y[..., 0], len(self.b) - 1)
+        moments = powers.mean(-2).conj()
+        sums = powers @ (moments[..., None] * np.stack([self.s[1:], 2 * self.b[1:]], axis=-1))
+        force = -sums[..., :1].imag
+        return force / (self.b[0] + sums[..., 1:].real) if self.model == "sa" else force
 
     def normalize(self, y):
         """Angles need no normalizing."""
