@@ -8,6 +8,16 @@ experiment's seed and the problem's sizes, so that no result depends on the orde
 from attsvm_lib.experiments.local import LocalAlignment, LocalRuns, local_alignment, local_convergence
 from attsvm_lib.experiments.metastability import EarlyClusters, Staircase, early_clusters, log_times, staircase
 from attsvm_lib.experiments.multi_token import MultiTokenStatistics, multi_token_convergence, multi_token_problem
+from attsvm_lib.experiments.particles import (
+    EnergyBalance,
+    LayerErrors,
+    LimitErrors,
+    energy_balance,
+    layer_errors,
+    limit_errors,
+    residual_layers,
+    smooth_start,
+)
 from attsvm_lib.experiments.paths import (
     PathStatistics,
     WidthStatistics,
@@ -36,6 +46,9 @@ from attsvm_lib.experiments.sequences import (
 
 __all__ = [
     "EarlyClusters",
+    "EnergyBalance",
+    "LayerErrors",
+    "LimitErrors",
     "LocalAlignment",
     "LocalRuns",
     "MultiTokenStatistics",
@@ -49,8 +62,11 @@ __all__ = [
     "WidthStatistics",
     "default_size",
     "early_clusters",
+    "energy_balance",
     "feasible_sequences",
     "half_feasible",
+    "layer_errors",
+    "limit_errors",
     "local_alignment",
     "local_convergence",
     "log_times",
@@ -63,12 +79,14 @@ __all__ = [
     "quadratic_convergence",
     "random_problem",
     "rank_statistics",
+    "residual_layers",
     "separability",
     "separability_threshold",
     "sequential_cones",
     "sequential_descent",
     "sequential_path",
     "sequential_problem",
+    "smooth_start",
     "staircase",
     "width_statistics",
 ]

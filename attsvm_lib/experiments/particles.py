@@ -151,7 +151,7 @@ def layer_errors(steps, *, n=32, d=3, beta=4.0, until=4.0, seed=0):
     return LayerErrors(*np.array(errors).T)
 
 
-def energy_balance(*, beta, model, n=32, d=3, until=30.0, points=40, seed=0):
+def energy_balance(*, beta, model, n=32, d=3, until=30.0, points=80, seed=0):
     """Energy along one run from a uniform start, and the integral of the dissipation identity beside it.
 
     Parameters
@@ -182,7 +182,7 @@ def energy_balance(*, beta, model, n=32, d=3, until=30.0, points=40, seed=0):
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     between = times[:-1, None] + np.diff(times)[:, None] * (nodes + 1) / 2
     every, where = np.unique(np.concatenate([times, between.ravel()]), return_inverse=True)
-    unit = np.exp(-beta) if choice("model", model, ("sa", "usa")) == "usa" else 1.0
+    unit = _paper_time(beta, choice("model", model, ("sa", "usa")))
     x = simulate(x0, every * unit, beta=beta, model=model, tol=1e-12, merge_tol=0.0).x
     rates = scaled_dissipation(x, beta=beta, model=model)[where[len(times) :]].reshape(between.shape)
     gained = np.cumsum(rates @ weights * np.diff(times) / 2)
@@ -195,15 +195,18 @@ def smooth_start(theta):
     return (1 + 0.5 * np.cos(theta) + 0.3 * np.sin(2 * theta) + 0.15 * np.cos(3 * theta - 1)) / (2 * np.pi)
 
 
-def limit_errors(sizes, *, beta=4.0, until=1.0, start="independent", seeds=64, seed=0):
-    """Distance of n tokens on the circle from the solution of the mean-field equation, for several n (SA).
+def limit_errors(sizes, *, beta=4.0, model="sa", until=1.0, start="independent", seeds=64, seed=0):
+    """Distance of n tokens on the circle from the solution of the mean-field equation, for several n.
 
     Parameters
     ----------
     sizes : array_like of int, shape (sizes,)
         Numbers of tokens.
-    beta, until : float
-        Inverse temperature and time.
+    beta : float
+        Inverse temperature.
+    model : {"sa", "usa"}
+    until : float
+        Time: t for SA, s = t exp(beta) for USA.
     start : {"independent", "quantiles"}
         Draws from `smooth_start`, or its quantiles (i + 1/2) / n; these are the same for every seed.
     seeds : int
@@ -220,14 +223,14 @@ def limit_errors(sizes, *, beta=4.0, until=1.0, start="independent", seeds=64, s
     """
     sizes = integer_array("sizes", sizes, (None,), 1, 10**6, axes="(sizes,)")
     choice("start", start, ("independent", "quantiles"))
-    settings = positive("beta", beta, zero=True), positive("until", until), start, integer("seeds", seeds, 1), seed
-    return LimitErrors(*_limit_errors(tuple(sizes.tolist()), *settings))
+    settings = positive("beta", beta, zero=True), choice("model", model, ("sa", "usa")), positive("until", until)
+    return LimitErrors(*_limit_errors(tuple(sizes.tolist()), *settings, start, integer("seeds", seeds, 1), seed))
 
 
 @cached
-def _limit_errors(sizes, beta, until, start, seeds, seed):
-    first = smooth_start(circle_grid(START_GRID))
-    density = mean_field(smooth_start(circle_grid(GRID)), [until], beta=beta).density[0]
+def _limit_errors(sizes, beta, model, until, start, seeds, seed):
+    first, t = smooth_start(circle_grid(START_GRID)), until * _paper_time(beta, model)
+    density = mean_field(smooth_start(circle_grid(GRID)), [t], beta=beta, model=model).density[0]
     energy = density_energy(density, beta=beta)
     order = 2 * np.pi * (density * np.exp(1j * circle_grid(GRID))).mean()
     errors, step = np.empty((4, len(sizes), seeds)), 0.02 if start == "quantiles" else 0.1
@@ -237,7 +240,7 @@ def _limit_errors(sizes, beta, until, start, seeds, seed):
         else:
             shares = np.stack([np.random.default_rng([seed, n, j]).random(n) for j in range(seeds)])
         theta0 = circle_quantiles(first, shares)
-        theta = np.stack([simulate_circle(row, [until], beta=beta, step=step).theta[0] for row in theta0])
+        theta = np.stack([simulate_circle(row, [t], beta=beta, model=model, step=step).theta[0] for row in theta0])
         errors[:, i] = (
             circle_distance(theta0, first),
             circle_distance(theta, density),
@@ -245,3 +248,8 @@ def _limit_errors(sizes, beta, until, start, seeds, seed):
             np.abs(order_parameter(theta) - order),
         )
     return errors
+
+
+def _paper_time(beta, model):
+    """Length in the paper's time t of one unit of time here: s = t exp(beta) for USA."""
+    return np.exp(-beta) if model == "usa" else 1.0

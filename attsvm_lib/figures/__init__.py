@@ -1,8 +1,19 @@
 """Matplotlib figures: `draw` for any scene, and the chapters' figures from arrays of experiments."""
 
 from attsvm_lib.figures.margins import path_figure, rank_figure, width_figure
+from attsvm_lib.figures.particles import energy_figure, layers_figure, limit_figure
 from attsvm_lib.figures.scene_figure import draw
 from attsvm_lib.figures.separability import separability_curves
 from attsvm_lib.figures.style import book_style
 
-__all__ = ["book_style", "draw", "path_figure", "rank_figure", "separability_curves", "width_figure"]
+__all__ = [
+    "book_style",
+    "draw",
+    "energy_figure",
+    "layers_figure",
+    "limit_figure",
+    "path_figure",
+    "rank_figure",
+    "separability_curves",
+    "width_figure",
+]
