@@ -12,6 +12,7 @@ from attsvm_lib.experiments import (
     rank_statistics,
     separability,
     separability_threshold,
+    set_separability,
 )
 
 
@@ -120,3 +121,17 @@ def test_bad_arguments_are_refused_by_name(call, message):
 def test_ties_of_tokens_on_a_line_stop_an_experiment(call):
     with pytest.raises(TieError):
         call()
+
+
+def test_sets_of_tokens_are_feasible_from_the_dimension_of_the_theorem_on():
+    for n, T in ((2, 4), (5, 3), (3, 3)):
+        assert set_separability(n, T, max(T - 1, n), draws=15) == 1
+    # in d = 1 kept tokens of different size leave W = 0 only
+    assert set_separability(4, 5, 1, draws=15) == 0
+    assert 0 < set_separability(5, 3, 3, draws=40) < 1
+    assert set_separability(3, 3, 3, draws=10, attention="self") == 1
+
+
+def test_single_sets_are_the_problems_of_separability():
+    # with T = 1 everything is kept
+    assert set_separability(3, 1, 2, draws=3) == 1

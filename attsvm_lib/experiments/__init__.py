@@ -34,6 +34,7 @@ from attsvm_lib.experiments.separability import (
     half_feasible,
     separability,
     separability_threshold,
+    set_separability,
 )
 from attsvm_lib.experiments.sequences import (
     SequentialCones,
@@ -82,6 +83,7 @@ __all__ = [
     "residual_layers",
     "separability",
     "separability_threshold",
+    "set_separability",
     "sequential_cones",
     "sequential_descent",
     "sequential_path",

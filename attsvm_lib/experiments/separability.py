@@ -10,10 +10,10 @@ import numpy as np
 from attsvm_lib.cache import cached
 from attsvm_lib.data import TokenData
 from attsvm_lib.experiments.problems import random_problem
-from attsvm_lib.svm import separable
+from attsvm_lib.svm import InfeasibleError, gen_svm, separable
 from attsvm_lib.validation import integer, integer_array
 
-__all__ = ["feasible_sequences", "half_feasible", "separability", "separability_threshold"]
+__all__ = ["feasible_sequences", "half_feasible", "separability", "separability_threshold", "set_separability"]
 
 
 def separability(n, T, d, *, draws=200, seed=0, attention="cross", law="sphere", selection="random"):
@@ -54,6 +54,42 @@ def _separability(n, T, d, draws, seed, attention, law, selection):
     kind = {"attention": attention, "law": law, "selection": selection}
     problems = (random_problem(n, T, d, seed=seed, index=k, **kind) for k in range(draws))
     return sum(separable(data, alpha) for data, alpha in problems) / draws
+
+
+def set_separability(n, T, d, *, draws=200, seed=0, attention="cross"):
+    """Fraction of random problems, with random sets of tokens to keep, for which Gen-SVM is feasible.
+
+    Parameters
+    ----------
+    n, T, d, draws, seed, attention
+        As in `separability`; each token of unit data is kept with probability 1/2, at least one in each sequence.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Notes
+    -----
+    Source: arXiv 2308.16898, section 6, Theorem 8; the experiment is ours.
+    """
+    return _set_separability(n, T, d, integer("draws", draws, 1), seed, attention)
+
+
+@cached
+def _set_separability(n, T, d, draws, seed, attention):
+    return sum(_sets_separate(n, T, d, seed, k, attention) for k in range(draws)) / draws
+
+
+def _sets_separate(n, T, d, seed, index, attention):
+    data, first = random_problem(n, T, d, seed=seed, index=index, selection="random", attention=attention)
+    selected = np.random.default_rng([seed, n, T, d, index, 1]).random((n, T)) < 0.5
+    selected[np.arange(n), first] = True
+    try:
+        gen_svm(data, selected)
+    except InfeasibleError:
+        return False
+    return True
 
 
 def feasible_sequences(T, d, *, most, draws=100, seed=0):

@@ -1,5 +1,6 @@
 """Matplotlib figures: `draw` for any scene, and the chapters' figures from arrays of experiments."""
 
+from attsvm_lib.figures.gen_svm import curvature_figure, masked_figure, multi_token_figure
 from attsvm_lib.figures.margins import path_figure, rank_figure, width_figure
 from attsvm_lib.figures.particles import energy_figure, layers_figure, limit_figure
 from attsvm_lib.figures.scene_figure import draw
@@ -8,10 +9,13 @@ from attsvm_lib.figures.style import book_style
 
 __all__ = [
     "book_style",
+    "curvature_figure",
     "draw",
     "energy_figure",
     "layers_figure",
     "limit_figure",
+    "masked_figure",
+    "multi_token_figure",
     "path_figure",
     "rank_figure",
     "separability_curves",
