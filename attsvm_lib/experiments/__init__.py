@@ -5,9 +5,18 @@ papers' own, what the book prints and its claims use). Each problem draws from i
 experiment's seed and the problem's sizes, so that no result depends on the order of the others.
 """
 
+from attsvm_lib.experiments.conditions import (
+    EqualScoreRuns,
+    FirstGradientRuns,
+    equal_score_problem,
+    equal_scores,
+    first_gradient,
+    first_margin,
+)
 from attsvm_lib.experiments.local import LocalAlignment, LocalRuns, local_alignment, local_convergence
 from attsvm_lib.experiments.metastability import EarlyClusters, Staircase, early_clusters, log_times, staircase
 from attsvm_lib.experiments.multi_token import MultiTokenStatistics, multi_token_convergence, multi_token_problem
+from attsvm_lib.experiments.overparameterization import Outcomes, outcomes, overparameterization
 from attsvm_lib.experiments.particles import (
     EnergyBalance,
     LayerErrors,
@@ -26,9 +35,11 @@ from attsvm_lib.experiments.paths import (
     width_statistics,
 )
 from attsvm_lib.experiments.phase_diagram import PhaseDiagram, phase_diagram
+from attsvm_lib.experiments.plane import PlaneRuns, plane_paths
 from attsvm_lib.experiments.problems import default_size, random_problem
 from attsvm_lib.experiments.quadratic import QuadraticStatistics, orthonormal_problem, quadratic_convergence
 from attsvm_lib.experiments.ranks import RankStatistics, rank_statistics
+from attsvm_lib.experiments.rates import RateRuns, rates
 from attsvm_lib.experiments.separability import (
     feasible_sequences,
     half_feasible,
@@ -48,15 +59,20 @@ from attsvm_lib.experiments.sequences import (
 __all__ = [
     "EarlyClusters",
     "EnergyBalance",
+    "EqualScoreRuns",
+    "FirstGradientRuns",
     "LayerErrors",
     "LimitErrors",
     "LocalAlignment",
     "LocalRuns",
     "MultiTokenStatistics",
+    "Outcomes",
     "PathStatistics",
     "PhaseDiagram",
+    "PlaneRuns",
     "QuadraticStatistics",
     "RankStatistics",
+    "RateRuns",
     "SequentialCones",
     "SequentialRuns",
     "Staircase",
@@ -64,7 +80,11 @@ __all__ = [
     "default_size",
     "early_clusters",
     "energy_balance",
+    "equal_score_problem",
+    "equal_scores",
     "feasible_sequences",
+    "first_gradient",
+    "first_margin",
     "half_feasible",
     "layer_errors",
     "limit_errors",
@@ -74,20 +94,24 @@ __all__ = [
     "multi_token_convergence",
     "multi_token_problem",
     "orthonormal_problem",
+    "outcomes",
+    "overparameterization",
     "path_problem",
     "path_statistics",
     "phase_diagram",
+    "plane_paths",
     "quadratic_convergence",
     "random_problem",
     "rank_statistics",
+    "rates",
     "residual_layers",
     "separability",
     "separability_threshold",
-    "set_separability",
     "sequential_cones",
     "sequential_descent",
     "sequential_path",
     "sequential_problem",
+    "set_separability",
     "smooth_start",
     "staircase",
     "width_statistics",

@@ -7,11 +7,12 @@ import sys
 
 import numpy as np
 
-from attsvm_lib.data import random_data, random_direction
+from attsvm_lib.data import TokenData, random_data, random_direction
+from attsvm_lib.heads import LinearHead
 from attsvm_lib.selection import optimal_tokens, scores
 from attsvm_lib.validation import choice, integer
 
-__all__ = ["default_size", "random_problem"]
+__all__ = ["default_size", "random_problem", "stacked"]
 
 
 def default_size():
@@ -34,3 +35,9 @@ def random_problem(n, T, d, *, seed, index=0, selection="optimal", **kind):
     if selection == "random":
         return data, rng.integers(T, size=n)
     return data, optimal_tokens(scores(data, random_direction(d, rng=rng)))
+
+
+def stacked(problems):
+    """One batch, (TokenData, LinearHead) with batch axis (s,), of s pairs (data, head) of equal sizes."""
+    X, Z, Y, v = (np.stack(u) for u in zip(*[(one.X, one.Z, one.Y, head.v) for one, head in problems], strict=True))
+    return TokenData(X, Z, Y), LinearHead(v)

@@ -1,6 +1,7 @@
 """Matplotlib figures: `draw` for any scene, and the chapters' figures from arrays of experiments."""
 
 from attsvm_lib.figures.gen_svm import curvature_figure, masked_figure, multi_token_figure
+from attsvm_lib.figures.global_convergence import outcome_figure, rate_figure
 from attsvm_lib.figures.margins import path_figure, rank_figure, width_figure
 from attsvm_lib.figures.particles import energy_figure, layers_figure, limit_figure
 from attsvm_lib.figures.scene_figure import draw
@@ -16,8 +17,10 @@ __all__ = [
     "limit_figure",
     "masked_figure",
     "multi_token_figure",
+    "outcome_figure",
     "path_figure",
     "rank_figure",
+    "rate_figure",
     "separability_curves",
     "width_figure",
 ]
