@@ -31,7 +31,7 @@ def _panels(count: int, width: float, **options: Any) -> tuple[Figure, np.ndarra
 
 
 @book_figure
-def rank_figure(dimensions, panels: Mapping[str, Mapping[str, Any]], *, width: float = 3.8) -> Figure:
+def rank_figure(dimensions, panels: Mapping[str, Mapping[str, Any]], *, width: float = 3.6) -> Figure:
     """Mean rank of the Frobenius and the nuclear solution against d.
 
     dimensions: the d, shape (k,). panels: title -> {curve's label -> k `RankStatistics`}, at most four
@@ -60,7 +60,7 @@ def rank_figure(dimensions, panels: Mapping[str, Mapping[str, Any]], *, width: f
 
 
 @book_figure
-def path_figure(radii, panels: Mapping[str, Mapping[str, Any]], *, width: float = 3.8) -> Figure:
+def path_figure(radii, panels: Mapping[str, Mapping[str, Any]], *, width: float = 3.6) -> Figure:
     """Distance of regularization paths to their limits, each over its predicted constant C, against the
     radius.
 
@@ -81,7 +81,7 @@ def path_figure(radii, panels: Mapping[str, Mapping[str, Any]], *, width: float 
 
 
 @book_figure
-def width_figure(widths, statistics: Mapping[tuple[str, int, int], Any], *, width: float = 3.8) -> Figure:
+def width_figure(widths, statistics: Mapping[tuple[str, int, int], Any], *, width: float = 3.6) -> Figure:
     """Distance to the nuclear direction and share of the best margin against m minus the rank of W*_mm.
 
     widths: the m, shape (w,). statistics: ("cross" or "self", n, T) -> `WidthStatistics`, at most four sizes

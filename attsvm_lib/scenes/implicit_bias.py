@@ -59,9 +59,9 @@ def two_rows_data(angle):
         "Compare their second singular values."
     ),
     caption=(
-        "Left: the rows of W. Row i must reach its own line, at distance 1 along query i. The Frobenius solution "
+        "First panel: row i of W must reach its own line, at distance 1 along query i. The Frobenius solution "
         "(solid) takes the nearest point of each line, the nuclear one (dotted) takes the same point for both rows, "
-        "up to sign. Right: their singular values; the dotted solution has rank one on both sides of 90 degrees."
+        "up to sign. Second panel: their singular values; the dotted one has rank one on both sides of 90 degrees."
     ),
     parameters={
         "angle": Slider("angle between the queries", ANGLES, start=60, format=".0f", unit="°"),
@@ -161,9 +161,10 @@ def _shares(W):
         "Then give K and Q a single column."
     ),
     caption=(
-        "Left: distance of the regularization path to its max-margin direction against the radius R, for W (solid) and "
-        "(K, Q) (dashed); the black lines are the predicted C/R. With one column the (K, Q) path stays away. Right: "
-        "singular values at this radius as shares of the norm, with those of the two SVM solutions as markers."
+        "First panel: distance of the regularization path to its max-margin direction against the radius R, for W "
+        "(solid) and (K, Q) (dashed); the black lines are the predicted C/R. With one column the (K, Q) path stays "
+        "away. Second panel: singular values at this radius as shares of the norm, with those of the two SVM solutions "
+        "as markers."
     ),
     parameters={
         "attention": Choice("queries", ("cross-attention", "self-attention")),
