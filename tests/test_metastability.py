@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attsvm_lib import random_direction
-from attsvm_lib.experiments import early_clusters, log_times, metastability, staircase
+from attsvm_lib.experiments import Staircase, early_clusters, log_times, metastability, staircase
 from attsvm_lib.experiments.metastability import WIDTH, _cliques
 from attsvm_lib.meanfield import clusters, simulate
 
@@ -48,6 +48,13 @@ def test_the_last_merger_is_predicted_by_the_last_two_clusters():
     ratio = found.last_merger / found.predicted
     assert ((ratio > 0.99) & (ratio < 1.13)).all()  # records are 12 percent apart
     assert (1 - np.cos(found.last_angle) > 1.5).all()
+
+
+def test_a_plateau_is_a_decade_without_a_merger_on_both_sides():
+    times = np.append(0, 10.0 ** np.arange(7))
+    count = np.array([[9, 5, 5, 5, 4, 4, 4, 4]])
+    run = Staircase(count, count, count, np.zeros(1), np.zeros(1), times)
+    assert np.flatnonzero(run.plateau[0]).tolist() == [2, 5, 6]
 
 
 def test_without_two_clusters_nothing_is_predicted():

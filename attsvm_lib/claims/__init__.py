@@ -11,12 +11,16 @@ import html
 import json
 from pathlib import Path
 
-from attsvm_lib.claims import implicit_bias, token_selection
+from attsvm_lib.claims import implicit_bias, token_selection, two_time_scales
 from attsvm_lib.claims.record import KINDS, VERDICTS, Claim, Criterion, Measured
 
 __all__ = ["KINDS", "LEDGER", "VERDICTS", "Claim", "ClaimError", "Criterion", "check", "summary", "table"]
 
-CHAPTERS = {"token_selection": token_selection.CLAIMS, "implicit_bias": implicit_bias.CLAIMS}
+CHAPTERS = {
+    "token_selection": token_selection.CLAIMS,
+    "implicit_bias": implicit_bias.CLAIMS,
+    "two_time_scales": two_time_scales.CLAIMS,
+}
 
 
 class ClaimError(AssertionError):

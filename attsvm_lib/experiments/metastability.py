@@ -55,6 +55,14 @@ class Staircase(NamedTuple):
         alone = self.clusters == 1
         return np.where(alone.any(1), self.times[alone.argmax(1)], np.inf)
 
+    @property
+    def plateau(self):
+        """Records with as many clusters at t as at t / 10 and at 10 t, both within the times; shape (seeds, times)."""
+        before, after = (np.searchsorted(self.times, factor * self.times * (1 - 1e-9)) for factor in (0.1, 10))
+        inside = (self.times >= 10 * self.times[self.times > 0][0]) & (after < len(self.times))
+        early, late = self.clusters[:, before], self.clusters[:, np.minimum(after, len(self.times) - 1)]
+        return inside & (early == self.clusters) & (late == self.clusters)
+
 
 class EarlyClusters(NamedTuple):
     """The first clusters of several starts.

@@ -3,6 +3,7 @@
 from attsvm_lib.figures.gen_svm import curvature_figure, masked_figure, multi_token_figure
 from attsvm_lib.figures.global_convergence import outcome_figure, rate_figure
 from attsvm_lib.figures.margins import path_figure, rank_figure, width_figure
+from attsvm_lib.figures.metastability import cluster_curves, early_cluster_figure, energy_staircase, merger_figure
 from attsvm_lib.figures.particles import energy_figure, layers_figure, limit_figure
 from attsvm_lib.figures.scene_figure import draw
 from attsvm_lib.figures.separability import separability_curves
@@ -10,12 +11,16 @@ from attsvm_lib.figures.style import book_style
 
 __all__ = [
     "book_style",
+    "cluster_curves",
     "curvature_figure",
     "draw",
+    "early_cluster_figure",
     "energy_figure",
+    "energy_staircase",
     "layers_figure",
     "limit_figure",
     "masked_figure",
+    "merger_figure",
     "multi_token_figure",
     "outcome_figure",
     "path_figure",
