@@ -7,9 +7,11 @@ from attsvm_lib.figures.metastability import cluster_curves, early_cluster_figur
 from attsvm_lib.figures.particles import energy_figure, layers_figure, limit_figure
 from attsvm_lib.figures.scene_figure import draw
 from attsvm_lib.figures.separability import separability_curves
+from attsvm_lib.figures.sequences import alignment_figure
 from attsvm_lib.figures.style import book_style
 
 __all__ = [
+    "alignment_figure",
     "book_style",
     "cluster_curves",
     "curvature_figure",
