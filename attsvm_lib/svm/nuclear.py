@@ -22,6 +22,7 @@ import numpy as np
 
 from attsvm_lib.svm import frobenius
 from attsvm_lib.svm.frobenius import unit_rows
+from attsvm_lib.svm.solution import ConvergenceError
 
 __all__ = ["solve"]
 
@@ -179,7 +180,10 @@ def _shrink(A, dA):
 
 def _start(problem, W):
     """Strictly feasible pair from any W that satisfies the constraints."""
-    W = 2 * W / (problem.margins(W) / problem.h).min()
+    with np.errstate(all="ignore"):
+        W = 2 * W / (problem.margins(W) / problem.h).min()
+    if not np.isfinite(W).all():  # rows of such sizes leave no margin in double precision
+        raise ConvergenceError(np.inf)
     size = np.linalg.norm(W, 2)
     X = size * np.eye(sum(W.shape)) + problem.embed(W / 2)
     mu = 1 / problem.h
