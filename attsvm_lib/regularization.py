@@ -51,7 +51,7 @@ class Path:
         Optimality residual: sine of the angle between the weights and minus the gradient of the risk, 0 at a
         stationary point of the constrained problem. It is 1 when that angle is a right angle or more, so that
         the risk falls toward the inside of the ball, or when the gradient is zero up to rounding: then nothing
-        is claimed. Expect at most 1e-6.
+        is claimed. Expect at most 1e-6, and 1e-5 at the largest radii.
     ends : array, shape (r, 2 + starts)
         log(L - L_*) reached from each start: the SVM direction, the continuation of the path from smaller
         radii, random ones; `log_excess` is the least. Ends that differ show that the problem is not convex.

@@ -232,7 +232,7 @@ def test_a_zero_query_is_named_unless_all_of_its_tokens_are_selected():
     ("selected", "message"),
     [
         ([[True, False], [False, False]], "at least one token in each sequence, got none in sequence 1"),
-        ([[1, 0], [0, 1]], r"selected must be a boolean array of shape \(2, 2\), got dtype int64"),
+        ([[1, 0], [0, 1]], r"selected must be a boolean array of shape \(2, 2\), got dtype int"),
         ([[np.nan, 0], [0, 1]], r"selected must be a boolean array of shape \(2, 2\), got dtype float64"),
         ([True, False], r"selected must have shape \(2, 2\), got \(2,\)"),
         ([[True], [True]], r"selected must have shape \(2, 2\), got \(2, 1\)"),

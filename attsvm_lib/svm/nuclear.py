@@ -230,8 +230,8 @@ def _newton(problem, K, Q, mu, S):
             return None, None, np.inf  # diverged: the rank or the support is not yet right
         try:  # minimum norm: the kernel is the gauge freedom of K Q^T
             step = np.linalg.lstsq(J, F, rcond=1e-11)[0]
-        except np.linalg.LinAlgError:  # LAPACK's SVD gives up on some Jacobians of a wrong rank or support
-            return None, None, np.inf
+        except (np.linalg.LinAlgError, ValueError):  # the SVD gives up on some Jacobians of a wrong rank or support;
+            return None, None, np.inf  # a browser's NumPy, without LAPACK, says so by a ValueError
         K, Q, lam = K - step[:a].reshape(K.shape), Q - step[a:b].reshape(Q.shape), lam - step[b:]
         if np.abs(step[:b]).max() < 1e-15 * size:
             break
