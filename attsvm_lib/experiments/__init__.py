@@ -13,7 +13,7 @@ from attsvm_lib.experiments.conditions import (
     first_gradient,
     first_margin,
 )
-from attsvm_lib.experiments.local import LocalAlignment, LocalRuns, local_alignment, local_convergence
+from attsvm_lib.experiments.local import LocalAlignment, LocalRuns, local_alignment, local_convergence, local_problems
 from attsvm_lib.experiments.metastability import EarlyClusters, Staircase, early_clusters, log_times, staircase
 from attsvm_lib.experiments.multi_token import MultiTokenStatistics, multi_token_convergence, multi_token_problem
 from attsvm_lib.experiments.overparameterization import Outcomes, outcomes, overparameterization
@@ -90,6 +90,7 @@ __all__ = [
     "limit_errors",
     "local_alignment",
     "local_convergence",
+    "local_problems",
     "log_times",
     "multi_token_convergence",
     "multi_token_problem",

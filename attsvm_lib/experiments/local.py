@@ -17,9 +17,9 @@ from attsvm_lib.selection import correlation, locally_optimal, scores
 from attsvm_lib.svm import att_svm
 from attsvm_lib.sweep import sweep
 from attsvm_lib.training import Run, random_start, train
-from attsvm_lib.validation import choice, integer
+from attsvm_lib.validation import choice, integer, seed_sequence
 
-__all__ = ["CHECKPOINTS", "LocalAlignment", "LocalRuns", "local_alignment", "local_convergence"]
+__all__ = ["CHECKPOINTS", "LocalAlignment", "LocalRuns", "local_alignment", "local_convergence", "local_problems"]
 
 CHECKPOINTS = (0, 1, 2, 5, *range(10, 201, 10), *range(250, 1001, 50), *range(1100, 2001, 100))
 """Fifty step counts at which the runs are recorded: dense at first, where the directions turn."""
@@ -141,6 +141,24 @@ def local_convergence(
     return _whole(arrays, checkpoints)
 
 
+def local_problems(seeds, n=6, T=8, d=10, *, attention="cross"):
+    """The random data sets of `local_convergence`, one for each of s seeds, and where its runs start.
+
+    Returns
+    -------
+    tuple
+        TokenData and LinearHead with a batch axis (s,), and {"W": W0, "KQ": (K0, Q0)}, each matrix of shape (s, d, d).
+    """
+    drawn = []
+    for seed in seed_sequence("seeds", seeds):
+        rng = np.random.default_rng([seed, n, T, d])
+        one = random_data(n, T, d, rng=rng, attention=attention)
+        drawn.append((one.X, one.Z, one.Y, random_direction(d, rng=rng), random_start(d, rng=rng),
+                      *random_start(d, d, rng=rng)))  # fmt: skip
+    X, Z, Y, v, W, K, Q = (np.stack(u) for u in zip(*drawn))
+    return TokenData(X, Z, Y), LinearHead(v), {"W": W, "KQ": (K, Q)}
+
+
 def local_alignment(n=6, T=8, d=10, **settings):
     """How the runs of `local_convergence` align with the SVM directions of the tokens they select.
 
@@ -171,20 +189,11 @@ def _checkpoints(checkpoints, steps):
 @cached
 def _runs(seeds, sizes, attention, parameterization, **options):
     """Data, head and records of the runs of a block, each with the seeds along its first axis."""
-    problems = [_problem(seed, *sizes, attention) for seed in seeds]
-    X, Z, Y, v, W, K, Q = (np.stack(u) for u in zip(*problems))
-    start = W if parameterization == "W" else (K, Q)
-    run = train(TokenData(X, Z, Y), LinearHead(v), parameterization=parameterization, start=start, **options)
+    data, head, starts = local_problems(seeds, *sizes, attention=attention)
+    run = train(data, head, parameterization=parameterization, start=starts[parameterization], **options)
     weights = (run.W,) if parameterization == "W" else (run.W, run.K, run.Q)
     records = [np.moveaxis(u, 1, 0) for u in (run.loss, run.probabilities, *weights)]
-    return X, Z, Y, v, run.status, run.stopped_at, *records
-
-
-def _problem(seed, n, T, d, attention):
-    """Tokens, queries, labels, head, W0, K0 and Q0 of one seed."""
-    rng = np.random.default_rng([seed, n, T, d])
-    data = random_data(n, T, d, rng=rng, attention=attention)
-    return data.X, data.Z, data.Y, random_direction(d, rng=rng), random_start(d, rng=rng), *random_start(d, d, rng=rng)
+    return data.X, data.Z, data.Y, head.v, run.status, run.stopped_at, *records
 
 
 def _whole(arrays, checkpoints):
