@@ -113,7 +113,7 @@ def test_ripples_are_those_of_the_simulated_tokens(beta, start):
     np.testing.assert_allclose(
         picture.marks["rates"].y, k**2 * iv(k, beta) / (beta * iv(0, beta)), rtol=1e-6, atol=1e-12
     )
-    for frame in (0, 15, 40):
+    for frame in (0, 15, -1):
         moments = np.abs([np.mean(np.exp(1j * m * shown[frame])) for m in k])
         np.testing.assert_allclose(picture.marks["strength"].xy[frame], np.stack([k, moments], 1), atol=1e-12)
         x_shown = np.stack([np.cos(shown[frame]), np.sin(shown[frame])], -1)

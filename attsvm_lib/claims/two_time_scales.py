@@ -14,7 +14,7 @@ CLAIMS = (
             "until one is left."
         ),
         kind="simulated",
-        paper="a picture and words, no rate; that the times are exponential is proved in arXiv 2410.06833",
+        paper="in words: exponentially slow in beta, no number; proved for separated starts in arXiv 2410.06833",
         setup=(
             f"{START}; n = 64, 32 starts; beta = 4, 9, 16 up to T = 1e4, 1e8, 1e14, 20 records a decade; {ADAPTIVE}."
         ),

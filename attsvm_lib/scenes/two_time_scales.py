@@ -27,7 +27,7 @@ __all__ = ["barrier", "log_time_staircase", "ripples"]
 N = 64
 BETAS = (1.0, 2.0, 4.0, 6.0, 9.0, 12.0, 16.0)
 STARTS = (1.0, 2.0)
-LOG_T = np.linspace(-1, 14, 76)
+LOG_T = np.linspace(-1, 14, 61)
 POWERS = {0: "1", 4: "10⁴", 8: "10⁸", 12: "10¹²"}
 BOX = {"xlim": (-1.2, 1.2), "ylim": (-1.2, 1.2), "equal": True}
 TURN = np.radians(np.arange(0, 361, 5))
@@ -37,7 +37,7 @@ MASSES = (0.1, 0.2, 0.3, 0.4, 0.5)
 SHARPNESS = np.linspace(0, 16, 33)
 
 RIPPLE_BETAS = (1.0, 4.0, 9.0, 16.0, 25.0, 36.0, 49.0, 64.0)
-RIPPLE_TIMES = np.linspace(0, 8, 41)
+RIPPLE_TIMES = np.linspace(0, 8, 33)
 MODES = 18
 
 
@@ -55,7 +55,7 @@ def _run(beta, start):
 @scene(
     title="Nothing happens, then a merger",
     instruction=(
-        "Play. Each frame multiplies the time by 1.6. How long does the last step last? "
+        "Play. Each frame multiplies t by the same factor. How long does the last step last? "
         "Then raise β and find the end of the staircase again."
     ),
     caption=(
@@ -80,7 +80,7 @@ def _run(beta, start):
             yticks={1: "1", 2: "2", 4: "4", 8: "8", 16: "16", 32: "32", 64: "64"},
         ),
     },
-    time=Time("log₁₀ t", LOG_T, start=30, format=".1f", seconds=9),
+    time=Time("log₁₀ t", LOG_T, start=24, format=".2f", seconds=9),
 )
 def log_time_staircase(beta, start):
     r"""Clusters (connected components at 0.999) and 1 / scaled energy of one start, for t = 0.1 to 1e14.
@@ -193,7 +193,7 @@ def _tracks(beta, start):
             "ripples", xlabel="wave number k", ylabel="rate, strength", xlim=(0.3, MODES + 0.7), ylim=(0, 1.02)
         ),
     },
-    time=Time("time t", RIPPLE_TIMES, start=20, format=".1f"),
+    time=Time("time t", RIPPLE_TIMES, start=16, format=".2f"),
 )
 def ripples(beta, start):
     r"""Tracks of tokens, the growth rates lambda_k = k^2 I_k / (beta I_0), and the moments |mean exp(i k theta)|.
