@@ -73,6 +73,14 @@ def test_equiangular_inverts_the_time(model, n, beta):
     np.testing.assert_allclose(equiangular(t, n=n, beta=beta, model=model), 1 - eps, rtol=0, atol=1e-12)
 
 
+def test_large_beta():
+    t = [transition_time(2000.0, n=8, eps=eps, model="usa") for eps in (0.9999, 0.999)]
+    np.testing.assert_allclose(equiangular(t, n=8, beta=2000.0, model="usa"), [1e-4, 1e-3], rtol=1e-9)
+    # SA: gamma = 2 t exp(-beta) as long as it is far below 1 / beta
+    np.testing.assert_allclose(equiangular(1e290, n=8, beta=700.0), 2 * 1e290 * np.exp(-700.0), rtol=1e-2)
+    assert equiangular(1e300, n=8, beta=1e4) < 1e-15
+
+
 def test_the_law_starts_at_zero_rises_and_ends_at_one():
     gamma = equiangular(np.linspace(0, 60, 400), n=32, beta=4.0)
     assert gamma[0] == 0

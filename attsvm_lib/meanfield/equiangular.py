@@ -123,7 +123,7 @@ def equiangular(t, *, n, beta, model="sa"):
     n, model = integer("n", n, 2), choice("model", model, MODELS)
     shape = common_batch({"t": t.shape, "beta": beta.shape})
     t, beta = np.broadcast_to(t, shape), np.broadcast_to(beta, shape)
-    shrink = np.exp(-beta)
+    shrink = np.exp(-beta) if model == "sa" else np.ones(shape)  # keeps e^beta out of both sides of the comparison
     target = t * shrink
     low, high = np.zeros(shape), np.full(shape, SATURATED)
     for _ in range(HALVINGS):
