@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["alignment_figure"]
 
-SHAPES = ("o", "s", "^", "D")
+SHAPES = {"W": ("o", "^", "D", "v"), "KQ": ("s", "P", "X", "*")}
 
 
 @book_figure
@@ -29,7 +29,7 @@ def alignment_figure(panels: Mapping[str, Mapping[tuple[str, str], Any]], *, wid
     size = (width, 2.1 * len(panels) + 0.7)
     figure, axes = plt.subplots(len(panels), 1, figsize=size, squeeze=False, sharex=True, sharey=True)
     for ax, (title, curves) in zip(axes[:, 0], panels.items(), strict=True):
-        shapes = {"W": iter(SHAPES), "KQ": iter(SHAPES)}
+        shapes = {model: iter(marks) for model, marks in SHAPES.items()}
         for (model, label), runs in curves.items():
             look = line(STYLES[model]) | marker(STYLES[model]) | {"marker": next(shapes[model]), "ms": 4}
             ax.plot(runs.steps, np.median(1 - runs.correlation, axis=0), label=label, **look)

@@ -49,8 +49,8 @@ STEP = 0.2
 @scene(
     title="Attention hardens, row by row",
     instruction=(
-        "Play from the first step. Watch which rows of the matrix harden first, and where the lowest filled circles "
-        "end up. Then switch the causal mask off."
+        "Press play. Watch which rows of the matrix harden first, and where the lowest filled circles end up. Then go "
+        "back and switch the causal mask off."
     ),
     caption=(
         "Left: attention of each position (row) to each token (column) while W is trained; hatched cells are hidden by "
@@ -84,7 +84,7 @@ STEP = 0.2
             height=0.9,
         ),
     },
-    time=Time("step", STEPS, format=".0f", seconds=6.0),
+    time=Time("step", STEPS, start=int(np.searchsorted(STEPS, 10)), format=".0f", seconds=6.0),
 )
 def hardening(mask, labels, tokens):
     r"""Attention and margins along normalized descent from W = 0, beside the SVM of the tokens it selects.
