@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attsvm_lib import random_direction
-from attsvm_lib.meanfield import SymmetricStartWarning, clusters, equiangular, scaled_energy, simulate
+from attsvm_lib.meanfield import SymmetricStartWarning, clusters, equiangular, integrate, scaled_energy, simulate
 
 REFERENCE = Path(__file__).parent / "reference" / "meanfield"
 RUNS = ["sa_beta1", "sa_beta9", "sa_beta30", "usa_beta1", "usa_beta4", "usa_beta9"]
@@ -232,3 +232,14 @@ def test_bad_arguments_are_refused_by_name(change, message):
 def test_times_beyond_double_precision_are_an_error(beta):
     with pytest.raises(FloatingPointError, match=r"t exp\(beta\) overflows"):
         simulate(tokens(3, 2), [0.0, 1.0], beta=beta, model="usa")
+
+
+def test_a_step_that_overflows_is_an_error():
+    with pytest.raises(FloatingPointError, match="a step overflows: .*choose a smaller step"):
+        simulate(tokens(3, 2), [1.0], beta=1.0, V=1e200 * np.eye(2), method="rk4")
+
+
+def test_a_run_that_takes_too_many_steps_gives_up(monkeypatch):
+    monkeypatch.setattr(integrate, "MOST_ADAPTIVE_STEPS", 10)
+    with pytest.raises(ArithmeticError, match="10 steps did not reach the last time"):
+        simulate(tokens(8, 2), [1e6], beta=4.0)

@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from attsvm_lib.validation import bounded, choice, positive, real_array
+from attsvm_lib.validation import choice, positive, real_array
 
 __all__ = ["Flow", "check_start", "scores_matrix", "velocity"]
 
 OFF_SPHERE = 1e-6
 """A start may differ from unit norm by this much; nothing is renormalized silently."""
+
+LARGEST_BETA = 1e30
+"""A larger inverse temperature overflows in float32; nothing has moved for long then."""
 
 
 def velocity(x, *, beta, model="sa", Q=None, K=None, V=None):
@@ -55,7 +58,7 @@ def velocity(x, *, beta, model="sa", Q=None, K=None, V=None):
     x = check_start("x", x)
     flow = Flow(x.shape[-1], beta=beta, model=model, Q=Q, K=K, V=V)
     with np.errstate(over="ignore", invalid="ignore"):
-        return bounded("the velocities", flow.field(x) * x.dtype.type(flow.rate))
+        return _finite("the velocity", flow.field(x) * x.dtype.type(flow.rate), flow.beta)
 
 
 def check_start(name, x0):
@@ -81,6 +84,8 @@ class Flow:
 
     def __init__(self, d, *, beta, model, Q=None, K=None, V=None):
         self.beta = positive("beta", beta, zero=True)
+        if self.beta > LARGEST_BETA:
+            raise ValueError(f"beta must be at most {LARGEST_BETA:g}, got {self.beta:g}")
         self.model = choice("model", model, ("sa", "usa"))
         self.B, self.V = scores_matrix(Q, K, d), V if V is None else real_array("V", V, (d, d)).T
         self.attracts = self.B is None and V is None
@@ -129,7 +134,7 @@ class Flow:
         if self.B is None:
             return np.exp(scores, out=scores)
         with np.errstate(over="ignore", invalid="ignore"):
-            return bounded("exp(beta <Qx, Ky>), in units of exp(beta),", np.exp(scores, out=scores))
+            return _finite("exp(beta (<Qx, Ky> - 1))", np.exp(scores, out=scores), self.beta)
 
     def normalizer(self, weights, masses):
         """Z_i in units of exp(shift), shape (..., n, 1), or the constant n of USA; with V = I it clears the diagonal.
@@ -168,7 +173,7 @@ class Flow:
         if self.B is None:
             return x.dtype.type(self.beta) * x
         with np.errstate(over="ignore", invalid="ignore"):
-            return bounded("the scores beta <Qx, Ky>", x @ (self.beta * self.B).astype(x.dtype, copy=False))
+            return _finite("a score beta <Qx, Ky>", x @ (self.beta * self.B).astype(x.dtype, copy=False), self.beta)
 
 
 def scores_matrix(Q, K, d):
@@ -179,4 +184,10 @@ def scores_matrix(Q, K, d):
     if len(Q) != len(K):
         raise ValueError(f"Q and K must have equally many rows, got {len(Q)} and {len(K)}")
     with np.errstate(over="ignore", invalid="ignore"):
-        return bounded("the entries of Q^T K", Q.T @ K)
+        return _finite("an entry of Q^T K", Q.T @ K)
+
+
+def _finite(what, array, beta=None):
+    if not np.isfinite(array).all():
+        raise FloatingPointError(f"{what} overflows" + ("" if beta is None else f" at beta = {beta:g}"))
+    return array

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attsvm_lib.meanfield.field import OFF_SPHERE, Flow
-from attsvm_lib.meanfield.integrate import adaptive, rk4
+from attsvm_lib.meanfield.integrate import integrate
 from attsvm_lib.meanfield.particles import Trajectory, check_options, check_times
 from attsvm_lib.meanfield.symmetry import gram_symmetry, warn_of_symmetry
 from attsvm_lib.validation import batch_axes, generator, integer, real_array
@@ -110,10 +110,7 @@ def simulate_gram(G0, times, *, beta, model="sa", method="adaptive", step=0.2, t
     step, tol, merge_tol = check_options(method, step, tol, merge_tol)
     inner = flow.inner_times(times)
     warn_of_symmetry("G0", gram_symmetry(G0))
-    if method == "rk4":
-        run = rk4(flow, G0, inner, step)
-    else:
-        run = adaptive(flow, G0.astype(np.float64), inner, tol, merge_tol)
+    run = integrate(flow, G0, inner, method, step, tol, merge_tol)
     return GramTrajectory(times, run.states.astype(G0.dtype, copy=False), run.labels, run.error, run.evaluations)
 
 

@@ -10,10 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Run", "adaptive", "rk4", "rk4_step", "rk4_steps"]
+__all__ = ["Run", "adaptive", "integrate", "rk4", "rk4_step", "rk4_steps"]
 
 MOST_STEPS = 5_000_000
-"""A run that needs more raises: it would take hours."""
+"""Fixed steps; a run that needs more raises at once."""
+
+MOST_ADAPTIVE_STEPS = 1_000_000
+"""Adaptive steps, tried ones included, after which a run gives up: some minutes."""
 
 BRIDGE = 30
 """Tokens are united at most this many tolerances apart: merging spoils the accuracy no more than the steps do."""
@@ -47,6 +50,19 @@ class Run(NamedTuple):
     labels: np.ndarray
     error: np.ndarray
     evaluations: np.ndarray
+
+
+def integrate(flow, y0, times, method, step, tol, merge_tol):
+    """Run by `rk4` in the dtype of y0 or by `adaptive` in float64; a step that overflows raises FloatingPointError."""
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            if method == "rk4":
+                return rk4(flow, y0, times, step)
+            return adaptive(flow, y0.astype(np.float64), times, tol, merge_tol)
+    except FloatingPointError as error:
+        if "encountered" not in str(error):  # one of ours, which says what overflows
+            raise
+        raise FloatingPointError("a step overflows: the tokens are too fast for it; choose a smaller step") from None
 
 
 def rk4(flow, y0, times, step):
@@ -146,8 +162,10 @@ class _Adaptive:
             else:
                 self.h = h * grow
             self.steps += 1
-            if self.steps > MOST_STEPS:
-                raise ArithmeticError(f"{MOST_STEPS} steps did not reach the last time; shorten times or raise tol")
+            if self.steps > MOST_ADAPTIVE_STEPS:
+                raise ArithmeticError(
+                    f"{MOST_ADAPTIVE_STEPS} steps did not reach the last time: shorten times or raise tol"
+                )
 
     def _step(self, h):
         """State after h, its slope (the field is constant along rays) and the largest local error."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attsvm_lib.meanfield.field import Flow, check_start
-from attsvm_lib.meanfield.integrate import adaptive, rk4
+from attsvm_lib.meanfield.integrate import integrate
 from attsvm_lib.meanfield.symmetry import token_symmetry, warn_of_symmetry
 from attsvm_lib.validation import choice, positive, real_array
 
@@ -109,9 +109,10 @@ def simulate(
     ValueError
         When an argument does not fit; "rk4" when it would need more than 5 million steps.
     FloatingPointError
-        When t exp(beta) or a score overflows.
+        When t exp(beta), a score or a step overflows.
     ArithmeticError
-        When 5 million adaptive steps do not reach the last time.
+        When a million adaptive steps do not reach the last time: a field that is fast (USA with large Q, K) or stays
+        stiff (long times without merging).
 
     Warns
     -----
@@ -128,10 +129,7 @@ def simulate(
     step, tol, merge_tol = check_options(method, step, tol, merge_tol)
     inner = flow.inner_times(times)
     warn_of_symmetry("x0", token_symmetry(flow, x0))
-    if method == "rk4":
-        run = rk4(flow, x0, inner, step)
-    else:
-        run = adaptive(flow, x0.astype(np.float64), inner, tol, merge_tol)
+    run = integrate(flow, x0, inner, method, step, tol, merge_tol)
     states = run.states.astype(x0.dtype, copy=False)
     return Trajectory(times, states, run.labels, run.error, run.evaluations)
 
