@@ -13,7 +13,15 @@ from attsvm_lib.experiments.conditions import (
     first_gradient,
     first_margin,
 )
-from attsvm_lib.experiments.local import LocalAlignment, LocalRuns, local_alignment, local_convergence, local_problems
+from attsvm_lib.experiments.cones import ConeRuns, cone_runs
+from attsvm_lib.experiments.local import (
+    LocalAlignment,
+    LocalRuns,
+    local_alignment,
+    local_convergence,
+    local_problems,
+    rounding_error,
+)
 from attsvm_lib.experiments.metastability import EarlyClusters, Staircase, early_clusters, log_times, staircase
 from attsvm_lib.experiments.multi_token import MultiTokenStatistics, multi_token_convergence, multi_token_problem
 from attsvm_lib.experiments.overparameterization import Outcomes, outcomes, overparameterization
@@ -57,6 +65,7 @@ from attsvm_lib.experiments.sequences import (
 )
 
 __all__ = [
+    "ConeRuns",
     "EarlyClusters",
     "EnergyBalance",
     "EqualScoreRuns",
@@ -77,6 +86,7 @@ __all__ = [
     "SequentialRuns",
     "Staircase",
     "WidthStatistics",
+    "cone_runs",
     "default_size",
     "early_clusters",
     "energy_balance",
@@ -106,6 +116,7 @@ __all__ = [
     "rank_statistics",
     "rates",
     "residual_layers",
+    "rounding_error",
     "separability",
     "separability_threshold",
     "sequential_cones",

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attsvm_lib.attention import attention_scores
 from attsvm_lib.cache import cached
 from attsvm_lib.data import TokenData, random_data, random_direction
 from attsvm_lib.heads import LinearHead
@@ -19,7 +20,15 @@ from attsvm_lib.sweep import sweep
 from attsvm_lib.training import Run, random_start, train
 from attsvm_lib.validation import choice, integer, seed_sequence
 
-__all__ = ["CHECKPOINTS", "LocalAlignment", "LocalRuns", "local_alignment", "local_convergence", "local_problems"]
+__all__ = [
+    "CHECKPOINTS",
+    "LocalAlignment",
+    "LocalRuns",
+    "local_alignment",
+    "local_convergence",
+    "local_problems",
+    "rounding_error",
+]
 
 CHECKPOINTS = (0, 1, 2, 5, *range(10, 201, 10), *range(250, 1001, 50), *range(1100, 2001, 100))
 """Fifty step counts at which the runs are recorded: dense at first, where the directions turn."""
@@ -216,3 +225,23 @@ def _align(X, Z, Y, v, W, alpha):
         local = [locally_optimal(solution, gamma) for solution in solutions]
         rows.append((*curves, np.array_equal(alpha[k], gamma.argmax(-1)), *local))
     return tuple(np.array(column) for column in zip(*rows))
+
+
+def rounding_error(data, head, W):
+    """Error of the gradient's direction in ordinary arithmetic, and the smallest margin at which it is made.
+
+    Parameters
+    ----------
+    data, head : TokenData, Head
+    W : array, shape (..., d, d)
+
+    Returns
+    -------
+    tuple of two arrays, each of shape (...)
+        ||u - u_exact||_F of the unit directions of one step in both arithmetics of `train`; and
+        min_it (x_ir - x_it)^T W z_i over the tokens t that are not selected, with r the selected one.
+    """
+    runs = [train(data, head, start=W, steps=1, step=1.0, arithmetic=kind) for kind in ("paper", "exact")]
+    paper, exact = (run.W[1] - run.W[0] for run in runs)
+    a = np.sort(attention_scores(data, W), axis=-1)
+    return np.linalg.norm(paper - exact, axis=(-2, -1)), (a[..., -1] - a[..., -2]).min(-1)

@@ -2,6 +2,7 @@
 
 from attsvm_lib.figures.gen_svm import curvature_figure, masked_figure, multi_token_figure
 from attsvm_lib.figures.global_convergence import outcome_figure, rate_figure
+from attsvm_lib.figures.local import factor_figure, local_figure, rounding_figure
 from attsvm_lib.figures.margins import path_figure, rank_figure, width_figure
 from attsvm_lib.figures.metastability import cluster_curves, early_cluster_figure, energy_staircase, merger_figure
 from attsvm_lib.figures.particles import energy_figure, layers_figure, limit_figure
@@ -19,8 +20,10 @@ __all__ = [
     "early_cluster_figure",
     "energy_figure",
     "energy_staircase",
+    "factor_figure",
     "layers_figure",
     "limit_figure",
+    "local_figure",
     "masked_figure",
     "merger_figure",
     "multi_token_figure",
@@ -28,6 +31,7 @@ __all__ = [
     "path_figure",
     "rank_figure",
     "rate_figure",
+    "rounding_figure",
     "separability_curves",
     "width_figure",
 ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attsvm_lib.figures.style import book_figure, line, marker
+from attsvm_lib.figures.style import book_figure, line, marker, panel_column
 from attsvm_lib.scene.styles import STYLES
 
 if TYPE_CHECKING:
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["path_figure", "rank_figure", "width_figure"]
 
 SHAPES = "os^D"
-
-
-def _panels(count: int, width: float, **options: Any) -> tuple[Figure, np.ndarray]:
-    """A figure with one column of panels."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(count, 1, figsize=(width, 0.62 * width * count + 0.4), squeeze=False, **options)
-    return figure, axes[:, 0]
 
 
 @book_figure
@@ -44,7 +36,7 @@ def rank_figure(dimensions, panels: Mapping[str, Mapping[str, Any]], *, width: f
         norm: line(STYLES[style]) | {"lw": 1.2, "ms": 6, "mec": "black", "mfc": face}
         for norm, style, face in (("frobenius", "svm", "black"), ("nuclear", "nuclear", "white"))
     }
-    figure, axes = _panels(len(panels), width, sharex=True, sharey=True)
+    figure, axes = panel_column(len(panels), width, sharex=True, sharey=True)
     for ax, (title, curves) in zip(axes, panels.items(), strict=True):
         for shape, (label, statistics) in zip(SHAPES, curves.items(), strict=False):
             for norm, look in dress.items():
@@ -67,7 +59,7 @@ def path_figure(radii, panels: Mapping[str, Mapping[str, Any]], *, width: float 
     radii: shape (r,). panels: title -> {"W" or "KQ": `PathStatistics`}. One thin curve a problem; in black the
     prediction 1/R.
     """
-    figure, axes = _panels(len(panels), width, sharex=True, sharey=True)
+    figure, axes = panel_column(len(panels), width, sharex=True, sharey=True)
     for ax, (title, paths) in zip(axes, panels.items(), strict=True):
         for name, path in paths.items():
             curves = (path.distance / path.constant[:, None]).T
@@ -88,7 +80,7 @@ def width_figure(widths, statistics: Mapping[tuple[str, int, int], Any], *, widt
     (n, T). One mark a problem and width, hollow for self-attention; shares below 0 (a token is not selected) are
     left out of the picture.
     """
-    figure, (top, bottom) = _panels(2, width, sharex=True)
+    figure, (top, bottom) = panel_column(2, width, sharex=True)
     shapes = dict(zip(dict.fromkeys((n, T) for _, n, T in statistics), SHAPES, strict=False))
     for k, ((attention, n, T), found) in enumerate(statistics.items()):
         face = {} if attention == "cross" else {"mfc": "white"}

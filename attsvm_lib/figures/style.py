@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from attsvm_lib.scene.styles import Style
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.figure import Figure
 
-__all__ = ["book_figure", "book_style", "color", "line", "marker"]
+__all__ = ["book_figure", "book_style", "color", "line", "marker", "panel_column"]
 
 POINTS = 0.72  # typographic points for a CSS pixel, a little less than 3/4: print is read more closely
 MARKERS = {
@@ -51,6 +52,14 @@ def book_figure(make: Callable[..., Figure]) -> Callable[..., Figure]:
             raise
 
     return styled
+
+
+def panel_column(count: int, width: float, **options: Any) -> tuple[Figure, np.ndarray]:
+    """A figure with one column of panels."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(count, 1, figsize=(width, 0.62 * width * count + 0.4), squeeze=False, **options)
+    return figure, axes[:, 0]
 
 
 def color(style: Style) -> str:
