@@ -11,7 +11,7 @@ import html
 import json
 from pathlib import Path
 
-from attsvm_lib.claims import implicit_bias, particles, sequences, token_selection, two_time_scales
+from attsvm_lib.claims import implicit_bias, local_convergence, particles, sequences, token_selection, two_time_scales
 from attsvm_lib.claims.record import KINDS, VERDICTS, Claim, Criterion, Measured
 
 __all__ = ["KINDS", "LEDGER", "VERDICTS", "Claim", "ClaimError", "Criterion", "check", "summary", "table"]
@@ -19,6 +19,7 @@ __all__ = ["KINDS", "LEDGER", "VERDICTS", "Claim", "ClaimError", "Criterion", "c
 CHAPTERS = {
     "token_selection": token_selection.CLAIMS,
     "implicit_bias": implicit_bias.CLAIMS,
+    "local_convergence": local_convergence.CLAIMS,
     "sequences": sequences.CLAIMS,
     "particles": particles.CLAIMS,
     "two_time_scales": two_time_scales.CLAIMS,

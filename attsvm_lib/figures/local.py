@@ -74,6 +74,7 @@ def rounding_figure(margin, error, curves: Mapping[str, tuple[Any, Any]], *, wid
 def factor_figure(curves: Mapping[str, tuple[Any, Any]], *, width: float = 3.6) -> Figure:
     """1 - corr of (K, Q) with the nuclear direction against the step: label -> (steps, 1 - corr), up to four."""
     figure, (ax,) = panel_column(1, width)
+    figure.set_figheight(width)
     for style, (label, (steps, lost)) in zip(SERIES, curves.items(), strict=False):
         ax.plot(steps, lost, label=label, **line(STYLES[style]))
     ax.set(xscale="log", yscale="log", xlabel="step", ylabel="1 − corr, median")
