@@ -11,7 +11,15 @@ import html
 import json
 from pathlib import Path
 
-from attsvm_lib.claims import implicit_bias, local_convergence, particles, sequences, token_selection, two_time_scales
+from attsvm_lib.claims import (
+    implicit_bias,
+    local_convergence,
+    one_cluster,
+    particles,
+    sequences,
+    token_selection,
+    two_time_scales,
+)
 from attsvm_lib.claims.record import KINDS, VERDICTS, Claim, Criterion, Measured
 
 __all__ = ["KINDS", "LEDGER", "VERDICTS", "Claim", "ClaimError", "Criterion", "check", "summary", "table"]
@@ -22,6 +30,7 @@ CHAPTERS = {
     "local_convergence": local_convergence.CLAIMS,
     "sequences": sequences.CLAIMS,
     "particles": particles.CLAIMS,
+    "one_cluster": one_cluster.CLAIMS,
     "two_time_scales": two_time_scales.CLAIMS,
 }
 

@@ -24,6 +24,7 @@ from attsvm_lib.experiments.local import (
 )
 from attsvm_lib.experiments.metastability import EarlyClusters, Staircase, early_clusters, log_times, staircase
 from attsvm_lib.experiments.multi_token import MultiTokenStatistics, multi_token_convergence, multi_token_problem
+from attsvm_lib.experiments.one_cluster import ProductRanges, half_space_share, pair_products, product_ranges
 from attsvm_lib.experiments.overparameterization import Outcomes, outcomes, overparameterization
 from attsvm_lib.experiments.particles import (
     EnergyBalance,
@@ -79,6 +80,7 @@ __all__ = [
     "PathStatistics",
     "PhaseDiagram",
     "PlaneRuns",
+    "ProductRanges",
     "QuadraticStatistics",
     "RankStatistics",
     "RateRuns",
@@ -96,6 +98,7 @@ __all__ = [
     "first_gradient",
     "first_margin",
     "half_feasible",
+    "half_space_share",
     "layer_errors",
     "limit_errors",
     "local_alignment",
@@ -107,10 +110,12 @@ __all__ = [
     "orthonormal_problem",
     "outcomes",
     "overparameterization",
+    "pair_products",
     "path_problem",
     "path_statistics",
     "phase_diagram",
     "plane_paths",
+    "product_ranges",
     "quadratic_convergence",
     "random_problem",
     "rank_statistics",

@@ -5,6 +5,13 @@ from attsvm_lib.figures.global_convergence import outcome_figure, rate_figure
 from attsvm_lib.figures.local import factor_figure, local_figure, rounding_figure
 from attsvm_lib.figures.margins import path_figure, rank_figure, width_figure
 from attsvm_lib.figures.metastability import cluster_curves, early_cluster_figure, energy_staircase, merger_figure
+from attsvm_lib.figures.one_cluster import (
+    concentration_figure,
+    contraction_figure,
+    half_space_figure,
+    histogram_figure,
+    phase_figure,
+)
 from attsvm_lib.figures.particles import energy_figure, layers_figure, limit_figure
 from attsvm_lib.figures.scene_figure import draw
 from attsvm_lib.figures.separability import separability_curves
@@ -15,12 +22,16 @@ __all__ = [
     "alignment_figure",
     "book_style",
     "cluster_curves",
+    "concentration_figure",
+    "contraction_figure",
     "curvature_figure",
     "draw",
     "early_cluster_figure",
     "energy_figure",
     "energy_staircase",
     "factor_figure",
+    "half_space_figure",
+    "histogram_figure",
     "layers_figure",
     "limit_figure",
     "local_figure",
@@ -29,6 +40,7 @@ __all__ = [
     "multi_token_figure",
     "outcome_figure",
     "path_figure",
+    "phase_figure",
     "rank_figure",
     "rate_figure",
     "rounding_figure",
