@@ -16,6 +16,7 @@ import pytest
 import yaml
 from local_site import ROOT
 from normalize_notebooks import dumps, normalize
+from pybtex.database import parse_file
 
 CHAPTERS = sorted((ROOT / "book").glob("*.ipynb"))
 MEDIAN_LINES, MOST_LINES = 6, 25
@@ -152,3 +153,11 @@ def test_a_changed_digit_in_a_stored_output_fails_nbval(tmp_path):
     changed = run_nbval(path)
     assert changed.returncode == 1, changed.stdout
     assert "1 failed" in changed.stdout
+
+
+def test_every_citation_of_a_chapter_is_in_the_bibliography():
+    cited = set()
+    for path in CHAPTERS:
+        cited |= set(re.findall(r"\{cite:\w+\}`([^`]+)`", path.read_text(encoding="utf-8")))
+    known = parse_file(ROOT / "book" / "references.bib").entries  # fails on a file that is not well formed
+    assert {key.strip() for group in cited for key in group.split(",")} <= set(known)
