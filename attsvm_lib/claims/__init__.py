@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 
 from attsvm_lib.claims import (
+    global_convergence,
     implicit_bias,
     local_convergence,
     one_cluster,
@@ -27,6 +28,7 @@ __all__ = ["KINDS", "LEDGER", "VERDICTS", "Claim", "ClaimError", "Criterion", "c
 CHAPTERS = {
     "token_selection": token_selection.CLAIMS,
     "implicit_bias": implicit_bias.CLAIMS,
+    "global_convergence": global_convergence.CLAIMS,
     "local_convergence": local_convergence.CLAIMS,
     "sequences": sequences.CLAIMS,
     "particles": particles.CLAIMS,

@@ -25,7 +25,7 @@ from attsvm_lib.experiments.local import (
 from attsvm_lib.experiments.metastability import EarlyClusters, Staircase, early_clusters, log_times, staircase
 from attsvm_lib.experiments.multi_token import MultiTokenStatistics, multi_token_convergence, multi_token_problem
 from attsvm_lib.experiments.one_cluster import ProductRanges, half_space_share, pair_products, product_ranges
-from attsvm_lib.experiments.overparameterization import Outcomes, outcomes, overparameterization
+from attsvm_lib.experiments.overparameterization import Followed, Outcomes, follow, outcomes, overparameterization
 from attsvm_lib.experiments.particles import (
     EnergyBalance,
     LayerErrors,
@@ -71,6 +71,7 @@ __all__ = [
     "EnergyBalance",
     "EqualScoreRuns",
     "FirstGradientRuns",
+    "Followed",
     "LayerErrors",
     "LimitErrors",
     "LocalAlignment",
@@ -97,6 +98,7 @@ __all__ = [
     "feasible_sequences",
     "first_gradient",
     "first_margin",
+    "follow",
     "half_feasible",
     "half_space_share",
     "layer_errors",

@@ -15,9 +15,10 @@ from attsvm_lib.data import TokenData, check_data
 from attsvm_lib.experiments.local import local_convergence
 from attsvm_lib.selection import locally_optimal, scores
 from attsvm_lib.svm import InfeasibleError, att_svm, separable
+from attsvm_lib.training import train
 from attsvm_lib.validation import real_array
 
-__all__ = ["KINDS", "ONE_HOT", "Outcomes", "outcomes", "overparameterization"]
+__all__ = ["KINDS", "ONE_HOT", "Followed", "Outcomes", "follow", "outcomes", "overparameterization"]
 
 KINDS = ("global", "local", "neither", "undecided")
 """Where a run can be, in the order of the numbers in `Outcomes.kind`."""
@@ -83,6 +84,45 @@ def overparameterization(d, *, n=4, T=6, seeds=range(200), steps=3000, checkpoin
     norm = "nuclear" if settings.get("parameterization") == "KQ" else "frobenius"
     kind = np.stack([outcomes(runs.data, runs.head, p, norm=norm) for p in runs.run.probabilities], axis=1)
     return Outcomes(runs.run.steps, kind, _feasible(runs.data.X, runs.data.Z, runs.data.Y, runs.head.v))
+
+
+class Followed(NamedTuple):
+    """Where s runs get to when they are followed further.
+
+    kind : array of int, shape (s,)
+        Index into `KINDS`.
+    norm : array, shape (s,)
+        ||W||_F. It stays bounded where a run has met a finite stationary point.
+    feasible : array of bool, shape (s,)
+        Whether the optimal tokens are separable.
+    """
+
+    kind: np.ndarray
+    norm: np.ndarray
+    feasible: np.ndarray
+
+
+def follow(d, *, seeds, n=4, T=6, first=3000, steps=10000, step=1.0, attention="cross"):
+    """Follow runs of `overparameterization` on W beyond their end, with longer steps.
+
+    Parameters
+    ----------
+    d, n, T, seeds, attention
+        As in `overparameterization`.
+    first : int
+        Normalized steps of 0.1 before.
+    steps, step : int, float
+        Normalized steps after; once the norm is large a step of 1 still turns the direction little.
+
+    Returns
+    -------
+    Followed
+    """
+    settings = {"arithmetic": "exact", "steps": first, "checkpoints": (first,), "attention": attention}
+    runs = local_convergence(n, T, d, seeds=seeds, **settings)
+    run = train(runs.data, runs.head, start=runs.run.W[-1], step=step, steps=steps, checkpoints=[steps])
+    kind = outcomes(runs.data, runs.head, run.probabilities[-1])
+    return Followed(kind, run.norm[-1], _feasible(runs.data.X, runs.data.Z, runs.data.Y, runs.head.v))
 
 
 def outcomes(data, head, probabilities, *, norm="frobenius"):
