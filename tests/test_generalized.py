@@ -215,6 +215,19 @@ def test_a_masked_token_between_two_selected_ones_is_infeasible_and_one_beside_t
     assert 1e5 < near.objective < 1e8
 
 
+def test_short_projected_rows_do_not_hide_a_contradiction():
+    # most of each row lies in the span of the equalities; what is left carries its rounding, a thousandfold
+    rng = np.random.default_rng([0, 6, 12, 9, 93])
+    data, first = random_data(6, 12, 9, rng=rng), rng.integers(12, size=6)
+    selected = np.random.default_rng([0, 6, 12, 9, 93, 1]).random((6, 12)) < 0.5
+    selected[np.arange(6), first] = True
+    with pytest.raises(InfeasibleError, match="contradict each other") as error:
+        gen_svm(data, selected)
+    masked, tied, _ = set_rows(data, selected)
+    y, mu = error.value.certificate, error.value.equality_certificate
+    assert np.linalg.norm(masked.combine(y) + tied.combine(mu)) <= 1e-12
+
+
 def test_a_zero_query_is_named_unless_all_of_its_tokens_are_selected():
     data, _ = random_problem(2, 3, 5, 0)
     silent = TokenData(data.X, data.Z * [[1], [0]], data.Y)

@@ -68,13 +68,15 @@ def solve(D, Z):
     return scale * W, lam
 
 
-def solve_vectors(A):
+def solve_vectors(A, noise=1.0):
     """Solve min ||w|| s.t. a_k^T w >= 1.
 
     Parameters
     ----------
     A : array, shape (m, p)
         Non-zero rows a_k, m >= 1.
+    noise : float or array, shape (m,)
+        Relative rounding error of each row, in units of the machine's: more than 1 for rows left by cancellation.
 
     Returns
     -------
@@ -88,7 +90,7 @@ def solve_vectors(A):
         With a Farkas vector y (shape (m,), sum 1) of the given rows.
     """
     U, logs = unit_vectors(A)
-    w, mu, scale, lam = _solve(U @ U.T, lambda: U, logs)
+    w, mu, scale, lam = _solve(U @ U.T, lambda: U, logs, noise)
     return scale * (mu @ U if w is None else w), lam
 
 
@@ -98,7 +100,7 @@ def separable(D, Z):
     return _independent((U @ U.T) * (V @ V.T)) or _separable(_outer(U, V))
 
 
-def _solve(G, vectors, logs):
+def _solve(G, vectors, logs, noise=1.0):
     """Solution for unit rows of Gram matrix G and sizes exp(logs): (w, mu, scale, lam), w = None for rows' mu.
 
     The solution is scale * w, or scale * sum_k mu_k u_k over the unit rows u_k that `vectors` returns.
@@ -108,7 +110,7 @@ def _solve(G, vectors, logs):
     w, mu = None, _block_pivoting(G, h) if _independent(G) else None
     if mu is None:
         try:
-            w, mu = least_distance(vectors(), h)
+            w, mu = least_distance(vectors(), h, noise)
         except Infeasible as verdict:
             y = verdict.args[0] * h
             raise Infeasible(y / y.sum()) from None

@@ -164,8 +164,8 @@ def _solve(masked, tied, alpha):
     A, E = _vectors(masked), _vectors(tied)
     B = _span(E)
     try:
-        P = _projected(A, B, masked.index, alpha)
-        w, lam = frobenius.solve_vectors(P)
+        P, left = _projected(A, B, masked.index, alpha)
+        w, lam = frobenius.solve_vectors(P, noise=1 / left)
         w = _refined(w, A, P, B, lam > 0)
     except Infeasible as verdict:
         y, *reason = verdict.args
@@ -193,20 +193,21 @@ def _span(E):
 
 
 def _projected(A, B, index, alpha):
-    """The rows of A off the span of B; a row inside it is infeasible on its own."""
+    """The rows of A off the span of B, and the share of their length left; a row inside it is infeasible on its own."""
     if not len(B):
-        return A
+        return A, 1.0
     unit, logs = frobenius.unit_vectors(A)
     for _ in range(2):  # the second pass removes what rounding left of the first
         unit = unit - (unit @ B.T) @ B
-    inside = np.linalg.norm(unit, axis=1) <= FARKAS
+    left = np.linalg.norm(unit, axis=1)
+    inside = left <= FARKAS
     if inside.any():
         k = int(inside.argmax())
         i, t = index[k]
         y = np.zeros(len(A))
         y[k] = 1.0
         raise Infeasible(y, f"the equalities of the selected tokens tie token {t} of sequence {i} to token {alpha[i]}")
-    return unit * np.exp(logs)[:, None]
+    return unit * np.exp(logs)[:, None], left
 
 
 def _refined(w, A, P, B, support):

@@ -84,7 +84,7 @@ def _solve_on(E, f, gram, passive):
     return full
 
 
-def least_distance(A, h):
+def least_distance(A, h, noise=1.0):
     """Minimize ||w||^2 / 2 s.t. A w >= h; scale-free in h.
 
     Parameters
@@ -93,6 +93,8 @@ def least_distance(A, h):
         Rows of norm 1.
     h : array, shape (m,)
         Positive right-hand sides.
+    noise : float or array, shape (m,)
+        Rounding error of each row, in units of the machine's.
 
     Returns
     -------
@@ -113,7 +115,7 @@ def least_distance(A, h):
     the optimal norm, so in the second stage, with h / c, 1 - s is at least 1/2 and nothing cancels.
     """
     R = _reduced(A)
-    w = _separating(R)
+    w = _separating(R, noise)
     c = np.linalg.norm(w) * (h / (R.T @ w)).max()
     u, residual = _stage(R, h / c)
     mu = c * u / residual
@@ -137,11 +139,11 @@ def separable(A):
     return True
 
 
-def _separating(R):
+def _separating(R, noise=1.0):
     """Some w with R^T w > 0; raises Infeasible or Undecided."""
     u, _ = _stage(R, np.ones(R.shape[1]))
     w = R @ u
-    if np.linalg.norm(w) <= FARKAS * u.sum():
+    if np.linalg.norm(w) <= FARKAS * (noise * u).sum():
         raise Infeasible(u / u.sum())
     if not (R.T @ w).min() > 0:
         raise Undecided
