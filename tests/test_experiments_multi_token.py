@@ -123,6 +123,7 @@ def test_descent_keeps_what_the_closed_form_says_and_goes_where_it_predicts():
     found = quadratic_convergence(lam, seeds=seeds)
     assert found.matched.mean() > 0.6
     assert len(found.lost_mm) == found.matched.sum()
+    assert not found.wrong[found.matched].any()
     k = int(np.flatnonzero(found.matched)[1])
     data, head, W0 = orthonormal_problem(lam, seeds[k])
     run = train(data, head, start=W0, steps=2000, checkpoints=[2000])
@@ -135,6 +136,16 @@ def test_descent_keeps_what_the_closed_form_says_and_goes_where_it_predicts():
     one = att_svm(data, run.probabilities[0].argmax(-1)).W
     lost = [1 - correlation(W, M) for M in (predicted, W_mm, one)]
     np.testing.assert_allclose(lost, [x[1] for x in found[3:]], rtol=0.02, atol=1e-6)
+
+
+def test_wrong_sets_are_counted_by_label():
+    found = quadratic_convergence(0.2, seeds=[3, 4, 5])
+    assert found.wrong.tolist() == [[True, False], [False, True], [False, False]]
+    for seed, label in ((3, 1), (4, -1)):
+        data, head, W0 = orthonormal_problem(0.2, seed)
+        run = train(data, head, start=W0, steps=2000, checkpoints=[2000])
+        odd = ((run.probabilities[0] > 1e-3) != (optimal_attention(data, head) > 0)).any(-1)
+        assert set(data.Y[odd]) == {label}
 
 
 def test_the_finite_part_of_the_best_attention_is_where_the_risk_is_stationary_on_its_face():

@@ -53,7 +53,7 @@ def test_each_data_set_is_a_point():
 
 def test_kept_tokens_and_median_directions_against_the_curvature():
     some = QuadraticStatistics(
-        np.array([1.0, 2.0]), np.array([1.0, 3.0]), np.array([True, True]), *(np.array([k, 3.0 * k]) for k in (1, 2, 3))
+        np.array([1.0, 2.0]), np.array([1.0, 3.0]), np.zeros((2, 2), bool), *(np.array([k, 3.0 * k]) for k in (1, 2, 3))
     )
     above, below = curvature_figure([0.1, 1.0], [some, some]).axes
     np.testing.assert_allclose(above.lines[0].get_ydata(), [2, 2])

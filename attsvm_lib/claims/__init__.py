@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 
 from attsvm_lib.claims import (
+    gen_svm,
     global_convergence,
     implicit_bias,
     local_convergence,
@@ -30,6 +31,7 @@ CHAPTERS = {
     "implicit_bias": implicit_bias.CLAIMS,
     "global_convergence": global_convergence.CLAIMS,
     "local_convergence": local_convergence.CLAIMS,
+    "gen_svm": gen_svm.CLAIMS,
     "sequences": sequences.CLAIMS,
     "particles": particles.CLAIMS,
     "one_cluster": one_cluster.CLAIMS,

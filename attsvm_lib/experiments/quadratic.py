@@ -36,8 +36,8 @@ class QuadraticStatistics(NamedTuple):
 
     kept, best : arrays, shape (p,)
         Tokens kept in sequences of label +1, mean over these sequences: by descent, and by the best attention.
-    matched : array of bool, shape (p,)
-        Whether descent keeps exactly the tokens of the best attention, in every sequence.
+    wrong : array of bool, shape (p, 2)
+        Whether descent keeps other tokens than the best attention does, in some sequence of label +1 and of label -1.
     lost_predicted, lost_mm, lost_one_token : arrays, shape (matched problems,)
         1 - corr of W with W_fin + R W_mm predicted from the best attention (R = <W, W_mm> / ||W_mm||^2), with W_mm, and
         with the Att-SVM solution of the most probable tokens.
@@ -45,10 +45,15 @@ class QuadraticStatistics(NamedTuple):
 
     kept: np.ndarray
     best: np.ndarray
-    matched: np.ndarray
+    wrong: np.ndarray
     lost_predicted: np.ndarray
     lost_mm: np.ndarray
     lost_one_token: np.ndarray
+
+    @property
+    def matched(self):
+        """Whether descent keeps exactly the tokens of the best attention, in every sequence, shape (p,)."""
+        return ~self.wrong.any(-1)
 
 
 def orthonormal_problem(lam, seed, *, n=3, T=4, d=8, attention="cross"):
@@ -104,13 +109,13 @@ def quadratic_convergence(
     """
     settings = {"n": integer("n", n, 2), "T": integer("T", T, 2), "d": integer("d", d, 1), "attention": attention}
     settings |= {"lam": positive("lam", lam), "steps": integer("steps", steps, 1), "step": positive("step", step)}
-    kept, best, matched, lost = sweep(_runs, seeds, size=BLOCK, progress=progress, name=f"lam = {lam:g}", **settings)
-    return QuadraticStatistics(kept, best, matched, *lost[matched].T)
+    kept, best, wrong, lost = sweep(_runs, seeds, size=BLOCK, progress=progress, name=f"lam = {lam:g}", **settings)
+    return QuadraticStatistics(kept, best, wrong, *lost[~wrong.any(-1)].T)
 
 
 @cached
 def _runs(seeds, lam, n, T, d, steps, step, attention):
-    """Tokens kept and best (b,), matched (b,), and 1 - corr with the three directions (b, 3), 0 where unmatched."""
+    """Tokens kept and best (b,), wrong (b, 2), and 1 - corr with the three directions (b, 3), 0 where unmatched."""
     problems = [orthonormal_problem(lam, seed, n=n, T=T, d=d, attention=attention) for seed in seeds]
     X, Z, Y, v, W0 = (
         np.stack(part) for part in zip(*((data.X, data.Z, data.Y, head.v, W0) for data, head, W0 in problems))
@@ -120,11 +125,12 @@ def _runs(seeds, lam, n, T, d, steps, step, attention):
     s, best = run.probabilities[-1], optimal_attention(data, head)
     selected = s > SELECTED
     kept, wanted = (_mean_kept(mask, Y) for mask in (selected, best > 0))
-    matched = (selected == (best > 0)).all((1, 2))
+    odd = (selected != (best > 0)).any(-1)
+    wrong = np.stack([(odd & (Y == label)).any(-1) for label in (1, -1)], axis=-1)
     lost = np.zeros((len(seeds), 3))
-    for k in np.flatnonzero(matched):
+    for k in np.flatnonzero(~wrong.any(-1)):
         lost[k] = _lost(problems[k][0], best[k], s[k], run.W[-1][k])
-    return kept, wanted, matched, lost
+    return kept, wanted, wrong, lost
 
 
 def _mean_kept(mask, Y):
