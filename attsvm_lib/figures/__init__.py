@@ -1,5 +1,6 @@
 """Matplotlib figures: `draw` for any scene, and the chapters' figures from arrays of experiments."""
 
+from attsvm_lib.figures.circle import attention_figure, leader_figure, order_figure, settling_figure
 from attsvm_lib.figures.gen_svm import curvature_figure, masked_figure, multi_token_figure
 from attsvm_lib.figures.global_convergence import outcome_figure, rate_figure
 from attsvm_lib.figures.local import factor_figure, local_figure, rounding_figure
@@ -20,6 +21,7 @@ from attsvm_lib.figures.style import book_style
 
 __all__ = [
     "alignment_figure",
+    "attention_figure",
     "book_style",
     "cluster_curves",
     "concentration_figure",
@@ -33,11 +35,13 @@ __all__ = [
     "half_space_figure",
     "histogram_figure",
     "layers_figure",
+    "leader_figure",
     "limit_figure",
     "local_figure",
     "masked_figure",
     "merger_figure",
     "multi_token_figure",
+    "order_figure",
     "outcome_figure",
     "path_figure",
     "phase_figure",
@@ -45,5 +49,6 @@ __all__ = [
     "rate_figure",
     "rounding_figure",
     "separability_curves",
+    "settling_figure",
     "width_figure",
 ]

@@ -13,6 +13,7 @@ from attsvm_lib.meanfield.circle import (
     simulate_circle,
 )
 from attsvm_lib.meanfield.clusters import cluster_labels, clusters, components, gram_clusters
+from attsvm_lib.meanfield.configurations import cross_polytope, energy_bound, icosahedron, simplex
 from attsvm_lib.meanfield.density import (
     DensityTrajectory,
     circle_distance,
@@ -50,14 +51,17 @@ __all__ = [
     "cluster_labels",
     "clusters",
     "components",
+    "cross_polytope",
     "density_energy",
     "density_velocity",
     "dissipation",
     "energy",
+    "energy_bound",
     "equiangular",
     "fastest_mode",
     "gram_clusters",
     "growth_rates",
+    "icosahedron",
     "kernel_coefficients",
     "leaders",
     "log_transition_time",
@@ -69,6 +73,7 @@ __all__ = [
     "random_gram",
     "scaled_dissipation",
     "scaled_energy",
+    "simplex",
     "simulate",
     "simulate_circle",
     "simulate_gram",
