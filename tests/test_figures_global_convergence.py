@@ -1,0 +1,45 @@
+"""The figures of chapter 3 carry the numbers of their experiments."""
+
+import numpy as np
+import pytest
+
+from attsvm_lib.experiments import Outcomes, RateRuns
+from attsvm_lib.figures import outcome_figure, rate_figure
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    """Draw without a display and close every figure afterwards."""
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
+def texts(figure):
+    return [t.get_text() for legend in figure.legends for t in legend.get_texts()]
+
+
+def test_shares_of_each_kind_are_drawn_in_percent_with_their_errors():
+    def some(kinds):
+        return Outcomes(np.array([10]), np.array(kinds)[:, None], np.ones(len(kinds), bool))
+
+    figure = outcome_figure({"cross": {2: some([0, 1, 2, 3]), 10: some([0, 0, 0, 1])}, "self": {2: some([0, 0])}})
+    top = figure.axes[0]
+    curves = [np.asarray(container.lines[0].get_ydata(), float) for container in top.containers]
+    np.testing.assert_allclose(curves, [[25, 75], [25, 25], [25, 0], [25, 0]])
+    low, high = top.containers[0].lines[2][0].get_segments()[0][:, 1]
+    np.testing.assert_allclose((high - low) / 2, 100 * np.sqrt(0.25 * 0.75 / 4))
+    assert texts(figure) == ["global", "local", "neither", "undecided"]
+
+
+def test_runs_are_drawn_beside_the_median_of_their_predictions():
+    steps = np.array([10, 100])
+    one = RateRuns(steps, np.ones(2, bool), np.full((2, 2), 10.0), np.array([[0.1, 0.01], [0.2, 0.02]]),
+                   np.zeros((2, 2)), np.ones(2), np.array([1.0, 3.0]))  # fmt: skip
+    figure = rate_figure({"cross": [one, one]})
+    lines = figure.axes[0].lines
+    np.testing.assert_array_equal(lines[1].get_ydata(), [0.2, 0.02])
+    np.testing.assert_allclose(lines[2].get_ydata(), 0.02)
+    assert texts(figure) == ["normalized steps", "plain steps", "predicted, median"]
