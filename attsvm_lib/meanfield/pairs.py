@@ -16,7 +16,7 @@ from attsvm_lib.validation import positive
 
 __all__ = ["pair_fraction", "pair_fraction_gram"]
 
-CHUNK = 32
+CHUNK = 64
 """Systems that move together: their arrays stay in the processor's cache."""
 
 
