@@ -119,7 +119,7 @@ def pair_products(d, beta, times, size=None, *, n=32, model="sa", seed=0):
         As `meanfield.simulate_gram`.
     """
     seeds, settings = _settings(d, beta, times, size, n, model, seed)
-    return np.concatenate([_products((k,), **settings) for k in seeds])
+    return _products(seeds, **settings)
 
 
 def product_ranges(d, beta, times, size=None, *, n=32, model="sa", seed=0, progress=None):

@@ -72,10 +72,10 @@ def _sphere_starts():
 
 @functools.cache
 def _diagram():
-    """Mean fraction of pairs that have met, shape (betas, times), and that of the start which is shown."""
+    """Mean share of pairs that have met, shape (betas, times)."""
     starts = _sphere_starts().astype(np.float32)
     met = np.stack([pair_fraction(starts, SPHERE_TIMES, beta=beta, eps=EPS) for beta in SPHERE_BETAS])
-    return met.mean(-1), met[..., 0]
+    return met.mean(-1)
 
 
 @functools.cache
@@ -116,8 +116,8 @@ def phase_on_the_sphere(cell):
     Source: arXiv 2312.10794, section 5 (phase diagrams; d = 3 is not among the paper's).
     """
     row, column = cell
-    share, own = _diagram()
-    x = _sphere_run(row)[column]
+    share, x = _diagram(), _sphere_run(row)[column]
+    own = (np.count_nonzero(x @ x.T > 1 - EPS) - N) / (N * (N - 1))
     curve = crossing_times(SPHERE_BETAS)
     curve = np.where(curve < EXTENT[1], curve, np.nan)
     here = [[SPHERE_TIMES[column], SPHERE_BETAS[row]]]
@@ -132,7 +132,7 @@ def phase_on_the_sphere(cell):
             "beta": Readout(SPHERE_BETAS[row], "β", ".1f"),
             "time": Readout(SPHERE_TIMES[column], "time t", ".1f"),
             "share": Readout(share[row, column], "pairs that have met, mean", ".2f"),
-            "own": Readout(own[row, column], "in the start shown", ".2f"),
+            "own": Readout(own, "in the start shown", ".2f"),
             "clusters": Readout(clusters(x), "clusters shown", ".0f"),
         },
     )
