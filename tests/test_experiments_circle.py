@@ -9,7 +9,7 @@ from attsvm_lib.experiments import (
     kuramoto_law,
     leader_runs,
     moebius_start,
-    oscillators,
+    oscillator_runs,
     random_matrices,
     repulsion,
 )
@@ -52,12 +52,12 @@ def test_two_oscillators_by_hand():
 
 def test_cross_ratios_are_constants_at_beta_zero_only():
     times = [0.0, 1.0, 2.0]
-    run = oscillators(times, n=12, seeds=range(4))
+    run = oscillator_runs(times, n=12, seeds=range(4))
     ratios = cross_ratios(run.theta)
     assert ratios.shape == (3, 4, 9)
     np.testing.assert_allclose(ratios[1:], ratios[:1].repeat(2, 0), rtol=1e-6)
     np.testing.assert_allclose(run.order, np.abs(order_parameter(run.theta)))
-    other = cross_ratios(oscillators(times, beta=1.0, n=12, seeds=range(4)).theta)
+    other = cross_ratios(oscillator_runs(times, beta=1.0, n=12, seeds=range(4)).theta)
     assert np.abs(other[2] / other[0] - 1).max() > 0.05
 
 
@@ -151,7 +151,7 @@ def test_groups_are_chains():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: oscillators([1.0], n=3), "n must be an integer of at least 4"),
+        (lambda: oscillator_runs([1.0], n=3), "n must be an integer of at least 4"),
         (lambda: cross_ratios([0.0, 1.0, 2.0]), "at least 4 angles"),
         (lambda: moebius_start(8, 1.0), "order must lie strictly between 0 and 1"),
         (lambda: kuramoto_law([0.0], 0.5, sign=2), "sign must be 1 or -1"),

@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 
 from attsvm_lib.claims import (
+    circle,
     gen_svm,
     global_convergence,
     implicit_bias,
@@ -36,6 +37,7 @@ CHAPTERS = {
     "particles": particles.CLAIMS,
     "one_cluster": one_cluster.CLAIMS,
     "two_time_scales": two_time_scales.CLAIMS,
+    "circle": circle.CLAIMS,
 }
 
 

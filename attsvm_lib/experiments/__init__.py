@@ -12,7 +12,7 @@ from attsvm_lib.experiments.circle import (
     cross_ratios,
     kuramoto_law,
     moebius_start,
-    oscillators,
+    oscillator_runs,
     random_matrices,
     repulsion,
 )
@@ -131,7 +131,7 @@ __all__ = [
     "multi_token_convergence",
     "multi_token_problem",
     "orthonormal_problem",
-    "oscillators",
+    "oscillator_runs",
     "outcomes",
     "overparameterization",
     "pair_products",

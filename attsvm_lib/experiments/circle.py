@@ -23,7 +23,7 @@ __all__ = [
     "kuramoto_law",
     "leading_space",
     "moebius_start",
-    "oscillators",
+    "oscillator_runs",
     "random_matrices",
     "repulsion",
 ]
@@ -43,7 +43,7 @@ class Oscillators(NamedTuple):
 
 
 @cached
-def oscillators(times, *, beta=0.0, n=32, seeds=range(64), step=0.1):
+def oscillator_runs(times, *, beta=0.0, n=32, seeds=range(64), step=0.1):
     """Order parameter and cross-ratios of tokens on the circle, from independent uniform starts.
 
     Parameters

@@ -76,7 +76,7 @@ def energy_bound(n, d, *, beta, touches):
 
     Notes
     -----
-    Source: Cohn and Kumar, arXiv math/0607446, section 5 (the method).
+    Source: Cohn and Kumar, arXiv math/0607446, sections 4 and 5.
     """
     n, d, beta = integer("n", n, 2), integer("d", d, 2), positive("beta", beta)
     touches = real_array("touches", touches, (None,))
