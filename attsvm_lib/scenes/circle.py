@@ -54,7 +54,7 @@ SOLIDS = {
 }
 PAIRS = SIZES[-1] * (SIZES[-1] - 1) // 2
 
-OSCILLATORS, ORDER = 16, 0.2
+OSCILLATORS, ORDER = 24, 0.2
 CIRCLE_BETAS = (0, 0.5, 1, 2, 4, 8)
 CIRCLE_TIMES = np.round(np.linspace(0, 16, 65), 3)
 SIGNS = {"attract (V = I)": 1, "repel (V = −I)": -1}
@@ -141,7 +141,7 @@ def _sorted_products(x):
         "Then let tokens repel: at which β does their order vanish last?"
     ),
     caption=(
-        "Left: 16 tokens on the circle, and a spoke to their mean, as long as the order parameter R. Right: R over "
+        "Left: 24 tokens on the circle, and a spoke to their mean, as long as the order parameter R. Right: R over "
         "time (colored) and the Kuramoto model's closed form (the color of the text), which holds at β = 0. For large "
         "β tokens stay in several clusters, and repelling tokens spread more slowly."
     ),
