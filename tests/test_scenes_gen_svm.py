@@ -9,18 +9,20 @@ import pytest
 from scipy.optimize import minimize
 
 from attsvm_lib import QuadraticHead, TokenData, correlation, gen_svm, simplex_projection, train
-from attsvm_lib.experiments import orthonormal_problem
+from attsvm_lib.experiments import multi_token_problem, orthonormal_problem
 from attsvm_lib.scenes.gen_svm import (
     CURVATURES,
     GRID,
     LABELS,
+    MOMENTS,
     STEPS,
     TIMES,
     TRIANGLE,
     drag_the_target,
     kept_tokens,
+    relu_run,
 )
-from attsvm_lib.svm.generalized import finite_part
+from attsvm_lib.svm.generalized import equality_projection, finite_part
 
 DRAWN = np.random.default_rng(5)
 CORNERS = list(itertools.product((GRID[0], GRID[-1]), repeat=2))
@@ -118,6 +120,38 @@ def test_all_numbers_of_tokens_occur_and_grow_with_the_curvature():
     kept = [int(scene.readouts["best"].value) for scene in cross]
     assert set(kept) == {1, 2, 3, 4, 5}
     assert (np.diff(kept) >= 0).all()
+
+
+@pytest.mark.parametrize(("d", "run"), [(4, 1), (4, 12), (10, 1), (10, 12), (4, 5), (8, 4), (6, 3), (8, 9), (10, 7)])
+def test_a_relu_run_is_judged_as_in_the_experiment(d, run):
+    picture = relu_run(d=d, run=run)
+    data, head, W0 = multi_token_problem(d, run)
+    trained = train(data, head, start=W0, steps=2000, checkpoints=MOMENTS, arithmetic="paper")
+    s = trained.probabilities
+    end = s[-1]
+    accepted = not ((end > 1e-6) & (end <= 1e-3)).any() and (end <= 1e-6).any()
+    assert picture.readouts["accepted"].value == ("yes" if accepted else "no")
+    assert (picture.message is None) == accepted
+    np.testing.assert_array_equal(picture.readouts["selected"].value, (s > 1e-3).sum((1, 2)))
+    heat = picture.marks["heat"].values
+    visible = s > 1e-9  # below, rounding is seen in the logarithm
+    np.testing.assert_allclose(heat[visible], np.log10(s[visible]), atol=1e-4)
+    seen = np.zeros(12, dtype=int)
+    for name, mask in (("selected", end > 1e-3), ("masked", end <= 1e-6), ("between", (end > 1e-6) & (end <= 1e-3))):
+        curves = picture.marks[name].xy
+        drawn = np.isfinite(curves[..., 1]).all(0)
+        np.testing.assert_array_equal(drawn, mask.ravel())
+        np.testing.assert_array_equal(curves[:, drawn, 1], heat.reshape(len(heat), 12)[:, drawn])
+        seen += drawn
+    assert (seen == 1).all()
+    if not accepted:
+        assert np.isnan(picture.readouts["mm"].value).all()
+        return
+    W, W_mm = trained.W[-1], gen_svm(data, end > 1e-3).W
+    R = np.vdot(W, W_mm) / np.vdot(W_mm, W_mm)
+    W_svmeq = equality_projection(data, end > 1e-3, W) + R * W_mm
+    assert picture.readouts["mm"].value[-1] == pytest.approx(1 - correlation(W, W_mm), abs=1e-5)
+    assert picture.readouts["svmeq"].value[-1] == pytest.approx(1 - correlation(W, W_svmeq), abs=1e-5)
 
 
 def test_import_needs_numpy_only():

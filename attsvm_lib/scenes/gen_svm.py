@@ -6,15 +6,19 @@ A quadratic head :math:`h(x) = v^\top x - \lambda \|x\|^2` wants the point of th
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from attsvm_lib.data import TokenData
+from attsvm_lib.experiments.multi_token import HIGH, LOW, multi_token_problem
 from attsvm_lib.experiments.quadratic import SELECTED, orthonormal_problem
-from attsvm_lib.heads import QuadraticHead, hull_projection, optimal_attention
+from attsvm_lib.heads import QuadraticHead, ReluHead, hull_projection, optimal_attention
 from attsvm_lib.scene import (
     Bars,
     Choice,
     Drag,
+    Heatmap,
     Line,
     Panel,
     Path,
@@ -28,10 +32,10 @@ from attsvm_lib.scene import (
 )
 from attsvm_lib.selection import correlation
 from attsvm_lib.svm import gen_svm
-from attsvm_lib.svm.generalized import finite_part
+from attsvm_lib.svm.generalized import equality_projection, finite_part
 from attsvm_lib.training import train
 
-__all__ = ["drag_the_target", "kept_tokens", "triangle_data", "wanted_attention"]
+__all__ = ["drag_the_target", "kept_tokens", "relu_run", "triangle_data", "wanted_attention"]
 
 # --- drag the target: n = 1 sequence of T = 3 tokens in the plane ---
 
@@ -163,7 +167,7 @@ FLOOR = -8.0
 
 @scene(
     title="Kept tokens",
-    instruction="Raise the curvature λ step by step. Which curve leaves the falling ones next, and what does it tell?",
+    instruction="Raise the curvature λ step by step. Before each step, guess which falling curve will level off next.",
     caption=(
         "One sequence with label +1 and five orthonormal tokens, of two that are trained together. Left: its attention "
         "at this step (bars) beside the closed form of Lemma 6, sparsemax at temperature 2λ (diamonds). Right: the "
@@ -242,3 +246,105 @@ def _lost(data, best, W):
     W_mm = gen_svm(data, best > 0).W
     R = (W * W_mm).sum((-2, -1), keepdims=True) / (W_mm * W_mm).sum()
     return [1 - correlation(W, finite_part(data, best > 0, best) + R * W_mm), 1 - correlation(W, W_mm)]
+
+
+# --- a run with a ReLU head, as the paper's experiment judges it ---
+
+DIMENSIONS = (4, 6, 8, 10)
+RUNS = tuple(range(1, 13))
+MOMENTS = np.unique(np.rint(np.geomspace(1, 2000, 30)).astype(int))
+BOTTOM = -18.0
+MIDDLE_BAND = "Rejected: some probability ends between 1e-6 and 1e-3 (dotted)."
+FINITE = "Rejected: no probability falls to 1e-6, so nothing is masked yet."
+
+
+@functools.cache
+def _relu_runs(d):
+    """The problems of RUNS in dimension d, and their training in the papers' arithmetic, recorded at MOMENTS."""
+    problems = [multi_token_problem(d, run) for run in RUNS]
+    X, Z, Y, V, W0 = (np.stack(part) for part in zip(*((p.X, p.Z, p.Y, h.V, W0) for p, h, W0 in problems)))
+    how = {"steps": int(MOMENTS[-1]), "checkpoints": MOMENTS, "arithmetic": "paper"}
+    return [data for data, _, _ in problems], train(TokenData(X, Z, Y), ReluHead(V), start=W0, **how)
+
+
+@scene(
+    title="Accepted or not",
+    instruction=(
+        "Step through the data sets at d = 4 until one is accepted, and play it. Then try d = 10: what keeps those "
+        "runs from being accepted?"
+    ),
+    caption=(
+        "A ReLU head, n = 3 sequences of T = 4 tokens. Left: the logarithm of the attention of each token. Right: the "
+        "same numbers against the step. At the end tokens above 1e-3 are selected (solid), those below 1e-6 masked "
+        "(dashed); a run with a token between the gray lines (dotted), or with none below them, is rejected."
+    ),
+    parameters={
+        "d": Slider("dimension d", DIMENSIONS, start=4, format=".0f", only_grid=True),
+        "run": Slider("data set", RUNS, start=1, format=".0f", only_grid=True),
+    },
+    panels={
+        "tokens": Panel(
+            "Attention now",
+            xlabel="token",
+            ylabel="sequence",
+            xticks={k: f"{k + 1}" for k in range(4)},
+            yticks={k: f"{k + 1}" for k in range(3)},
+        ),
+        "fall": Panel(
+            "Attention of each token",
+            xlabel="step",
+            ylabel="log₁₀ probability",
+            xscale="log",
+            xlim=(1, 2000),
+            ylim=(BOTTOM, 0.5),
+        ),
+    },
+    time=Time("step", MOMENTS, format=".0f"),
+)
+def relu_run(d, run):
+    r"""One data set of `multi_token_problem` trained for 2000 normalized steps, and the verdict of the protocol.
+
+    For an accepted run, at each step the correlation of W with W_fin + R W_mm (projected) and with W_mm, both of the
+    final sets. Source: arXiv 2308.16898, section 6, experiment with the ReLU head.
+    """
+    problems, runs = _relu_runs(int(d))
+    k = RUNS.index(int(run))
+    s, W = runs.probabilities[:, k], runs.W[:, k]
+    end = s[-1]
+    middle = (end > LOW) & (end <= HIGH)
+    rejected = MIDDLE_BAND if middle.any() else FINITE if (end > LOW).all() else None
+    lost = np.full((2, len(MOMENTS)), np.nan) if rejected else _lost_so_far(problems[k], end > HIGH, W)
+    with np.errstate(divide="ignore"):
+        fall = np.maximum(np.log10(s), 2 * BOTTOM)
+    marks = {"heat": Heatmap(fall, limits=(-8, 0), scale="attention", label="log₁₀ attention", format=".1f")}
+    for name, style, mask, label in (
+        ("selected", "series-1", end > HIGH, "selected"),
+        ("masked", "series-2", end <= LOW, "masked"),
+        ("between", "series-3", middle, "in the middle band"),
+    ):
+        marks[name] = Path(_curves(fall, mask), style=style, panel="fall", label=label)
+    band = np.log10([[LOW], [HIGH]])
+    marks["band"] = Segments(
+        np.hstack([np.ones((2, 1)), band]), np.hstack([np.full((2, 1), 2000.0), band]), style="boundary", panel="fall"
+    )
+    readouts = {
+        "accepted": Readout("no" if rejected else "yes", "accepted"),
+        "selected": Readout((s > HIGH).sum((-2, -1)), "tokens above 1e-3", ".0f"),
+        "svmeq": Readout(lost[0], "1 − corr, W_fin + R Wₘₘ", ".3f"),
+        "mm": Readout(lost[1], "1 − corr, Wₘₘ", ".3f"),
+    }
+    return Scene(marks, readouts, rejected)
+
+
+def _curves(fall, mask):
+    """(step, log10 s) of all n T tokens, absent where the mask is not set: (frames, n T, 2)."""
+    steps = np.broadcast_to(MOMENTS[:, None, None].astype(float), fall.shape)
+    curves = np.where(mask[..., None], np.stack([steps, fall], axis=-1), np.nan)
+    return curves.reshape(len(fall), -1, 2)
+
+
+def _lost_so_far(data, selected, W):
+    """1 - corr of each W (frames, d, d) with its projection W_fin + R W_mm and with W_mm, shape (2, frames)."""
+    W_mm = gen_svm(data, selected).W
+    R = (W * W_mm).sum((-2, -1), keepdims=True) / (W_mm * W_mm).sum()
+    return np.array([1 - correlation(W, M) for M in (equality_projection(data, selected, W) + R * W_mm, W_mm)])
