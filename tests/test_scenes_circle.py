@@ -170,6 +170,27 @@ def test_leaders_are_those_of_the_equation(values, start):
 
 
 @pytest.mark.parametrize("start", STARTS)
+def test_the_hull_is_the_convex_hull_and_never_grows(start):
+    picture = leaders_emerge(values="V = I", start=start)
+    areas = []
+    for points, x, y in zip(picture.marks["tokens"].xy, picture.marks["hull"].x, picture.marks["hull"].y):
+        ring = np.stack([x, y], -1)[np.isfinite(x)]
+        np.testing.assert_array_equal(ring[0], ring[-1])
+        edges = np.diff(ring, axis=0)
+        inside = edges[:, :1] * (points[:, 1] - ring[:-1, 1:]) - edges[:, 1:] * (points[:, 0] - ring[:-1, :1])
+        assert inside.min() > -1e-9
+        assert set(map(tuple, ring)) <= set(map(tuple, points))
+        areas.append((ring[:-1, 0] * ring[1:, 1] - ring[1:, 0] * ring[:-1, 1]).sum() / 2)
+    assert (np.diff(areas) < 1e-9).all()
+    assert areas[-1] < areas[0]
+    lines = leaders_emerge(values="V = diag(1, −½)", start=start)
+    assert np.isnan(lines.marks["hull"].x).all()
+    assert np.isnan(picture.marks["sheets"].begin).all()
+    leads = np.isfinite(lines.marks["leaders"].xy[..., 0])
+    np.testing.assert_array_equal(lines.marks["sheets"].begin[leads][:, 0], lines.marks["leaders"].xy[leads][:, 0])
+
+
+@pytest.mark.parametrize("start", STARTS)
 def test_one_leader_for_each_corner_or_line(start):
     for values, name in zip(SPECTRA, ("clusters", "sheets")):
         last = {key: readout.value[-1] for key, readout in leaders_emerge(values=values, start=start).readouts.items()}

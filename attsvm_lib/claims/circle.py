@@ -68,8 +68,8 @@ CLAIMS = (
         ),
         kind="theorem",
         paper=(
-            "proved: the 0-1 limit and rank 1 or 2 on a line, and the polytope; in the plane the equality of the three "
-            "numbers is read off pictures"
+            "proved: rank 1 or 2 and 0-1 rows, but for at most one, on a line, and the polytope; in the plane the "
+            "equality of the three numbers is read off pictures"
         ),
         setup=(
             "x_i' = sum_j P_ij x_j, Q = K = I, standard Gaussian tokens, 20 starts each: n = 50, d = 1, T = 15; n = "

@@ -32,9 +32,9 @@ def order_figure(times, curves: Mapping[str, tuple[Any, Any]]) -> Figure:
     figure, ax = plt.subplots(figsize=(WIDTH, 3.2))
     times = np.asarray(times, float)
     for style, (label, (measured, law)) in zip(SERIES, curves.items(), strict=False):
-        ax.plot(times, law, color=color(STYLES["svm"]), lw=1.2)
+        ax.plot(times, law, color=color(STYLES["svm"]), lw=1.2, ls="-")
         ax.plot(times[::4], measured[::4], label=label, ls="None", **marker(STYLES[style]) | {"ms": 5})
-    ax.plot([], [], color=color(STYLES["svm"]), lw=1.2, label="closed form")
+    ax.plot([], [], color=color(STYLES["svm"]), lw=1.2, ls="-", label="closed form")
     ax.set(xlabel="time t", ylabel="order parameter R", ylim=(0, 1.05))
     figure.legend(loc="outside lower center", ncols=3)
     return figure

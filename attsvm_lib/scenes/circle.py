@@ -252,16 +252,16 @@ def _unprojected(start, values):
     caption=(
         "Left: 16 tokens that are not kept on the sphere, rescaled by their growth; stars lead. Right: the attention "
         "matrix, one row a token, darker is more attention; tokens are sorted by the leader they end with. With V = I "
-        "tokens gather at the corners of a polygon; with one positive eigenvalue they gather on vertical lines. "
-        "The matrix becomes 0-1, and one column is left for each corner or line."
+        "tokens gather at the corners of their shrinking hull; with one positive eigenvalue they gather on vertical "
+        "lines. The matrix becomes 0-1, and one column is left for each corner or line."
     ),
     parameters={
         "values": Choice("value matrix", tuple(SPECTRA)),
         "start": Slider("random start", STARTS, start=1, format=".0f", only_grid=True),
     },
     panels={
-        "plane": Panel("rescaled tokens", xlabel="first coordinate", ylabel="second coordinate", xlim=(-3.0, 3.0),
-                       ylim=(-3.0, 3.0), equal=True),
+        "plane": Panel("rescaled tokens", xlabel="first coordinate", ylabel="second coordinate", xlim=(-3.5, 3.5),
+                       ylim=(-3.5, 3.5), equal=True),
         "attention": Panel("attention matrix", xlabel="attended token", ylabel="token", xlim=(-0.5, 15.5),
                            ylim=(15.5, -0.5), equal=True, xticks={0: "1", 15: "16"}, yticks={0: "1", 15: "16"}),
     },
@@ -279,11 +279,16 @@ def leaders_emerge(values, start):
         shown[..., 1] *= np.exp(SPECTRA[values][1] * LEADER_TIMES)[:, None]
     leads = leaders(attention)
     stars = np.where(leads[..., None], shown, np.nan)
+    flat = SPECTRA[values][1] > 0
+    hull = np.stack([_hull(points) if flat else np.full((LEADER_TOKENS + 1, 2), np.nan) for points in shown])
+    sheet = np.full_like(stars, np.nan) if flat else stars
     near = NEAR * np.linalg.norm(x0[:, None] - x0, axis=-1).max()
     count = groups(shown, near).max(-1) + 1
     sheets = groups(shown[..., :1], near).max(-1) + 1
     return Scene(
         marks={
+            "hull": Line(hull[..., 0], hull[..., 1], style="boundary", label="convex hull"),
+            "sheets": Segments(sheet * [1, 0] - [0, 3.5], sheet * [1, 0] + [0, 3.5], style="series-4", label="line"),
             "tokens": Points(shown, style="particle"),
             "leaders": Points(stars, style="selected-1", label="leader"),
             "attention": Heatmap(attention, scale="attention", limits=(0.0, 1.0), panel="attention"),
@@ -295,3 +300,19 @@ def leaders_emerge(values, start):
             "sheets": Readout(sheets, "first coordinates", ".0f"),
         },
     )
+
+
+def _hull(points):
+    """Corners of the convex hull of points (n, 2), counterclockwise and closed, padded with NaN to n + 1 rows."""
+    order = points[np.lexsort(points.T[::-1])]
+    chains = []
+    for side in (order, order[::-1]):
+        chain = []
+        for p in side:
+            while len(chain) > 1 and np.linalg.det([chain[-1] - chain[-2], p - chain[-1]]) <= 0:
+                chain.pop()
+            chain.append(p)
+        chains += chain[:-1]
+    out = np.full((len(points) + 1, 2), np.nan)
+    out[: len(chains) + 1] = [*chains, chains[0]]
+    return out
