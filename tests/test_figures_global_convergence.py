@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from attsvm_lib.experiments import Outcomes, RateRuns
-from attsvm_lib.figures import outcome_figure, rate_figure
+from attsvm_lib.figures import outcome_figure, plane_figure, rate_figure
+from attsvm_lib.scenes.global_convergence import paths_in_the_plane
 
 
 @pytest.fixture(autouse=True)
@@ -43,3 +44,13 @@ def test_runs_are_drawn_beside_the_median_of_their_predictions():
     np.testing.assert_array_equal(lines[1].get_ydata(), [0.2, 0.02])
     np.testing.assert_allclose(lines[2].get_ydata(), 0.02)
     assert texts(figure) == ["normalized steps", "plain steps", "predicted, median"]
+
+
+def test_paths_and_arrows_of_the_scene_are_drawn():
+    picture = paths_in_the_plane(tokens="3", attention="self-attention")
+    figure = plane_figure({"T = 3": picture, "again": picture})
+    lines = {line.get_label(): line for line in figure.axes[0].lines}
+    np.testing.assert_array_equal(lines["W(k) zᵢ, training W"].get_xydata(), picture.marks["path W"].xy[:, 0])
+    tips = [text.xy for text in figure.axes[0].texts]
+    np.testing.assert_allclose(tips[:2], picture.marks["solution W"].end)
+    assert "Wₘₘ zᵢ" in texts(figure)

@@ -2,7 +2,7 @@
 
 from attsvm_lib.figures.circle import attention_figure, leader_figure, order_figure, settling_figure
 from attsvm_lib.figures.gen_svm import curvature_figure, masked_figure, multi_token_figure
-from attsvm_lib.figures.global_convergence import outcome_figure, rate_figure
+from attsvm_lib.figures.global_convergence import outcome_figure, plane_figure, rate_figure
 from attsvm_lib.figures.local import factor_figure, local_figure, rounding_figure
 from attsvm_lib.figures.margins import path_figure, rank_figure, width_figure
 from attsvm_lib.figures.metastability import cluster_curves, early_cluster_figure, energy_staircase, merger_figure
@@ -44,6 +44,7 @@ __all__ = [
     "order_figure",
     "outcome_figure",
     "path_figure",
+    "plane_figure",
     "phase_figure",
     "rank_figure",
     "rate_figure",

@@ -1,4 +1,4 @@
-"""Figures of chapter 3: what runs select against the dimension, and how fast they turn."""
+"""Figures of chapter 3: paths in the plane, how fast runs turn, and what they select against the dimension."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import numpy as np
 
 from attsvm_lib.experiments.overparameterization import KINDS
 from attsvm_lib.figures.style import book_figure, line, marker
+from attsvm_lib.scene import Arrows, Path, Points, Scene
 from attsvm_lib.scene.styles import STYLES
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["outcome_figure", "rate_figure"]
+__all__ = ["outcome_figure", "plane_figure", "rate_figure"]
 
 TALL = (4.6, 5.8)
 
@@ -63,3 +65,36 @@ def rate_figure(panels: Mapping[str, Sequence[Any]]) -> Figure:
         ax.set(title=title, xlabel="step k", ylabel="1 − corr", xscale="log", yscale="log")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
+
+
+@book_figure
+def plane_figure(pictures: Mapping[str, Scene]) -> Figure:
+    """Tokens, paths and SVM directions of `paths_in_the_plane`, as in the paper's Figures 1 and 2; one below the other.
+
+    pictures: title -> what the scene returned.
+    """
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(len(pictures), 1, figsize=(3.9, 0.9 + 3.5 * len(pictures)), squeeze=False)
+    for ax, (title, picture) in zip(axes[:, 0], pictures.items(), strict=True):
+        for mark in picture.marks.values():
+            if not mark.panel:
+                _draw_mark(ax, mark)
+        ax.set(title=title, xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure
+
+
+def _draw_mark(ax: Axes, mark: Points | Arrows | Path) -> None:
+    """One mark of the plane, in its style, with its label for the legend."""
+    style, label = STYLES[mark.style], mark.label or None
+    if isinstance(mark, Points):
+        ax.plot(*mark.xy.T, ls="None", label=label, **marker(style))
+    elif isinstance(mark, Path):
+        for k in range(mark.xy.shape[1]):
+            ax.plot(*mark.xy[:, k].T, label=None if k else label, **line(style))
+    else:
+        ax.plot([], [], label=label, **line(style))
+        for start, end in zip(mark.begin, mark.end, strict=True):
+            arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": 12} | line(style)
+            ax.annotate("", end, start, arrowprops=arrow)
