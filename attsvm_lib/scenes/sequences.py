@@ -261,7 +261,7 @@ WANTED = {"all want token 1": (0, 0, 0), "each wants itself": (0, 1, 2)}
         "want token 1 is impossible in a whole region without the mask, and almost nowhere with it."
     ),
     parameters={
-        "token": Drag("token x₃", GRID, GRID, start=(0.4, -0.8), panel="plane"),
+        "token": Drag("token x₃", GRID, GRID, start=(0.8, -0.4), panel="plane"),
         "wish": Choice("selection", tuple(WANTED)),
         "mask": Choice("mask", MASKS),
     },
@@ -282,7 +282,7 @@ def drag_the_last_token(token, wish, mask):
     looks = X @ (np.full((2, 2), np.nan) if absent else solution.W).T
     looks = looks / np.linalg.norm(looks, axis=1, keepdims=True)
     edges = (-EDGE, EDGE, -EDGE, EDGE)
-    marks = {"margin": Heatmap(margins, limits=(0, 1), extent=edges, label="margin")}
+    marks = {"margin": Heatmap(margins, limits=(0, 1.25), extent=edges, label="margin")}
     for j, style in enumerate(("series-1", "series-2", "svm")):
         marks[f"look {j + 1}"] = Arrows(np.zeros((1, 2)), looks[j : j + 1], style=style, label=f"W x{'₁₂₃'[j]}")
     marks["first tokens"] = Points(FIRST, style="selected-1", text=("x₁", "x₂"), label="x₁, x₂")
