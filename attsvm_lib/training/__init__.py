@@ -11,7 +11,8 @@ Source: arXiv 2308.16898, sections 4 and 5 (gradient descent, normalized steps i
 
 `descent` holds the one public door, `train`. Behind it are three ways to make the same steps: `weights`, for every
 head and every size of numbers; and for linear heads the faster `scores` (W in attention scores, at a cost that
-does not depend on d) and `factors` (K and Q), which share the weights of the tokens in `linear`.
+does not depend on d) and `factors` (K and Q), which share the weights of the tokens in `linear`. ReLU heads take
+`scores` too, in the papers' arithmetic, with their own weights in `relu`.
 """
 
 from attsvm_lib.training.descent import train
