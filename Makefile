@@ -18,7 +18,7 @@ export ATTSVM_CACHE ?= $(CURDIR)/.cache/experiments
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 600 --nbval-sanitize-with tests/nbval.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help install book serve test test-library test-book lint pyodide notebooks bench clean clean-all
+.PHONY: help install book serve test test-library test-book lint pyodide lite notebooks bench clean clean-all
 
 help:
 	@echo "make book       build the book into $(HTML)"
@@ -26,6 +26,7 @@ help:
 	@echo "make serve      serve the built book on http://localhost:$(PORT)"
 	@echo "make notebooks  execute the chapters and bring them to their committed form"
 	@echo "make pyodide    what the tests of Python in the page need (npm)"
+	@echo "make lite       Jupyter in the browser, for the next make book"
 	@echo "make bench      the project against plain baselines, after make book"
 	@echo "make lint, make test-library, make test-book: the parts of make test"
 	@echo "make clean      remove what was built (clean-all: the virtual environment too)"
@@ -72,6 +73,13 @@ test-book: $(INSTALLED)
 pyodide: $(INSTALLED)
 	$(BIN)/python tools/pyodide_files.py
 
+# Jupyter in the reader's browser, with every chapter; `make book` then puts it beside the pages.
+LITE_VENV := .venv-lite
+lite: $(INSTALLED)
+	$(PYTHON) -m venv $(LITE_VENV)
+	$(LITE_VENV)/bin/python -m pip install --disable-pip-version-check --quiet -r lite/requirements.txt
+	$(BIN)/python tools/build_lite.py $(LITE_VENV)/bin/python
+
 notebooks: $(INSTALLED)
 	$(BIN)/python tools/normalize_notebooks.py --execute
 
@@ -86,4 +94,4 @@ clean:
 	rm -rf _build .cache .pytest_cache .ruff_cache .hypothesis
 
 clean-all: clean
-	rm -rf $(VENV) *.egg-info
+	rm -rf $(VENV) $(LITE_VENV) *.egg-info
