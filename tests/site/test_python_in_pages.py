@@ -5,22 +5,18 @@ The public host's answers come from local files (`make pyodide`); nothing else l
 
 import os
 
-import numpy as np
 import page_python
 import pyodide_files
 import pytest
-from driving import READY, coordinates, whole_grid
+from driving import READY
+from python_in_pages import IDLE, answer_from_files, check, off_grid
 from site_pages import PAGES
 
 from attsvm_lib import scenes
-from attsvm_lib.scene import Drag, Slider
 
 CDN = page_python.PYODIDE + "**"
-TYPES = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm", ".json": "application/json"}
 START = 180_000  # ms; about 7 s on an idle machine
-ACCURACY = 1e-6  # of the axis range
 BUTTON = ".ex-python"
-IDLE = "root => root.exView.scene.source === 'live' && !root.exView.newest.busy"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -51,18 +47,8 @@ class Page:
         self.context.close()
 
     def _answer(self, route):
-        name = route.request.url.rsplit("/", 1)[1].partition("?")[0]
-        fault = next((self.faults[part] for part in self.faults if part in name), None)
-        if fault == "down":
-            return route.abort()
-        if fault == "never":
-            return None
-        data = (pyodide_files.FOLDER / name).read_bytes()
-        if fault == "corrupt":
-            data = data[:1000] + bytes([data[1000] ^ 1]) + data[1001:]
-        kind = TYPES.get(os.path.splitext(name)[1], "application/octet-stream")
-        head = {"Access-Control-Allow-Origin": "*", "Content-Type": kind}
-        return route.fulfill(status=404 if fault == "missing" else 200, headers=head, body=data)
+        fault = next((self.faults[part] for part in self.faults if part in route.request.url), None)
+        return answer_from_files(route, fault)
 
     def foreign(self):
         return [url for url in self.asked if not url.startswith(("http://127.0.0.1", "data:", "blob:"))]
@@ -86,36 +72,6 @@ class Page:
         return root.evaluate("root => root.exState()")
 
 
-def off_grid(scene):
-    """Values between grid points, for the parameters that take any value."""
-    values = {}
-    for name, p in scene.parameters.items():
-        if isinstance(p, Slider) and not p.only_grid:
-            values[name] = between(p.grid)
-        elif isinstance(p, Drag):
-            values[name] = [between(p.x), between(p.y)]
-    return values
-
-
-def between(grid):
-    k = len(grid) // 3
-    return float(grid[k] + 0.37 * (grid[k + 1] - grid[k]))
-
-
-def check(state, scene):
-    """What the page computed against the library here."""
-    params = {k: tuple(v) if isinstance(v, list) else v for k, v in state["parameters"].items()}
-    exact, ranges, frame = scene(**params), whole_grid(scene), state["frame"]
-    for name, mark in exact.marks.items():
-        panel = mark.panel or next(iter(scene.panels))
-        for channel, array in coordinates(scene, name, mark).items():
-            low, high = ranges.color(name, mark) if channel == "v" else ranges.axis(panel, channel[0])
-            now = array.ravel() if type(mark).__name__ == "Path" else array[min(frame, len(array) - 1)]
-            got = np.array(state["marks"][name][channel], dtype=float)
-            atol = ACCURACY * abs(high - low)
-            np.testing.assert_allclose(got, now, rtol=0, atol=atol, err_msg=f"{scene.name}: {name} {channel}")
-
-
 def test_every_explorable_answers_in_the_page_as_the_library_does(chromium, html, site_url, page):
     if "widget-view+json" not in (html / page).read_text(encoding="utf-8"):
         pytest.skip("no explorables on this page")
@@ -133,9 +89,9 @@ def test_every_explorable_answers_in_the_page_as_the_library_does(chromium, html
 
 FIRST = next((page for page in PAGES if "token_selection" in page), PAGES[0])
 FAULTS = [
-    ({"pyodide": "down"}, "Failed to fetch dynamically imported module"),
-    ({"numpy": "missing"}, "numpy"),
-    ({"numpy": "corrupt"}, "numpy"),
+    ({"pyodide.mjs": "down"}, "Failed to fetch dynamically imported module"),
+    ({"numpy-": "missing"}, "numpy"),
+    ({"numpy-": "corrupt"}, "numpy"),
 ]
 
 
@@ -194,7 +150,7 @@ def test_two_explorables_that_ask_at_once_are_both_answered(chromium, site_url):
 
 
 def test_a_start_can_be_canceled(chromium, site_url):
-    with Page(chromium, site_url + FIRST, {"numpy": "never"}) as opened:
+    with Page(chromium, site_url + FIRST, {"numpy-": "never"}) as opened:
         opened.start(state="starting")
         opened.roots.nth(0).locator(BUTTON, has_text="NumPy").wait_for(timeout=START)
         opened.roots.nth(0).locator(BUTTON).click()
@@ -204,7 +160,7 @@ def test_a_start_can_be_canceled(chromium, site_url):
 
 def test_leaving_the_page_during_the_start_raises_nothing(chromium, site_url):
     problems = []
-    with Page(chromium, site_url + FIRST, {"numpy": "never"}) as opened:
+    with Page(chromium, site_url + FIRST, {"numpy-": "never"}) as opened:
         opened.tab.on("pageerror", lambda error: problems.append(str(error)))
         opened.start(state="starting")
         opened.tab.goto(site_url + "book/notation.html")
