@@ -3,6 +3,7 @@
 import page_weight
 
 BUDGET_KB = 1500
+WHOLE_BOOK_MB = 15
 
 
 def test_a_first_visit_stays_within_the_budget(weights, page):
@@ -12,3 +13,8 @@ def test_a_first_visit_stays_within_the_budget(weights, page):
 def test_the_measurement_counts_scripts_style_sheets_fonts_and_the_page(weights, page):
     suffixes = {path.rsplit(".", 1)[-1] for path in weights[page]["files"]}
     assert {"html", "js", "css", "woff2"} <= suffixes
+
+
+def test_the_whole_book_without_its_jupyter_stays_small(html):
+    total = sum(p.stat().st_size for p in html.rglob("*") if p.is_file() and html / "lite" not in p.parents)
+    assert total <= WHOLE_BOOK_MB * 1e6, f"{total / 1e6:.1f} MB"
