@@ -10,18 +10,23 @@ import pytest
 from attsvm_lib import LinearHead, TokenData, att_svm, correlation, locally_optimal, random_start, scores, train
 from attsvm_lib.data import random_data, random_direction
 from attsvm_lib.scenes.local_convergence import (
+    ANGLES,
     BOX,
+    COUNTS,
     FRAMES,
     GRID,
     HEAD,
     LAST,
     MODELS,
+    NAMES,
+    RADII,
     SEEDS,
     STEP,
     STEPS,
     TIMES,
     TOKENS,
     basins,
+    cone,
     two_arithmetics,
 )
 
@@ -92,6 +97,44 @@ def test_arrows_are_the_directions_and_stars_the_locally_optimal_tokens():
     assert shares.min() > 0.1 * shares.sum()
 
 
+CELLS = [
+    *itertools.product((0, len(RADII) - 1), (0, len(ANGLES) - 1)),
+    *map(tuple, DRAWN.integers(0, 21, (5, 2)).tolist()),
+]
+
+
+@pytest.mark.parametrize("token", range(5))
+def test_cones_hold_the_starts_that_stay(token):
+    data = TokenData(TOKENS[None], [[1, 0]], [1])
+    direction = att_svm(data, [token]).W[:, 0]
+    for row, column in CELLS:
+        picture = cone(token=NAMES[token], cell=(row, column))
+        turn = np.radians(ANGLES[column])
+        start = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) @ direction
+        start *= RADII[row] / np.linalg.norm(start)
+        run = train(
+            data, LinearHead(HEAD), start=np.outer(start, [1, 0]), steps=LAST, step=STEP, checkpoints=COUNTS.tolist()
+        )
+        cosine = run.W[:, :, 0] @ direction / np.linalg.norm(direction) / run.norm
+        shown = picture.marks["angle"]
+        np.testing.assert_array_equal(shown.x, COUNTS)
+        np.testing.assert_allclose(np.cos(np.radians(shown.y)), cosine, atol=1e-6)
+        assert picture.readouts["winner"].texts() == (NAMES[run.selection[-1, 0]],)
+        assert picture.readouts["radius"].value == pytest.approx(RADII[row])
+        assert picture.marks["stays"].values[row, column] == (run.selection[-1, 0] == token)
+
+
+def test_locally_optimal_tokens_have_a_cone_and_others_have_none():
+    on_the_direction = len(ANGLES) // 2
+    for token, local in enumerate([True, False, True, False, True]):
+        stays = cone(token=NAMES[token]).marks["stays"].values
+        if local:
+            assert stays[-1, on_the_direction] == 1
+            assert (np.diff(stays[:, on_the_direction]) >= 0).all()  # from some distance on
+        else:
+            assert stays.max() == 0
+
+
 @pytest.mark.parametrize(("seed", "model", "step"), CASES)
 def test_curves_are_those_of_the_library(seed, model, step):
     picture = two_arithmetics(seed=seed, model=model, step=step)
@@ -124,8 +167,8 @@ def test_scenes_need_numpy_only():
     code = (
         "import sys\n"
         "for name in ('scipy', 'joblib'): sys.modules[name] = None\n"
-        "from attsvm_lib.scenes.local_convergence import basins, two_arithmetics\n"
-        "basins(); two_arithmetics(seed=0, model='W', step=0.5)\n"
+        "from attsvm_lib.scenes.local_convergence import basins, cone, two_arithmetics\n"
+        "basins(); cone(); two_arithmetics(seed=0, model='W', step=0.5)\n"
         "bad = {'matplotlib', 'anywidget', 'ipywidgets', 'cvxpy'} & set(sys.modules); assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

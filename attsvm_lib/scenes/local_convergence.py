@@ -1,4 +1,4 @@
-r"""Scenes of chapter 4: the basins of the local directions, and what rounding does to a run.
+r"""Scenes of chapter 4: basins of the local directions, their cones, and what rounding does to a run.
 
 Source: arXiv 2308.16898, section 5.
 """
@@ -21,6 +21,7 @@ from attsvm_lib.scene import (
     Line,
     Panel,
     Path,
+    Pick,
     Points,
     Readout,
     Scene,
@@ -33,7 +34,7 @@ from attsvm_lib.selection import correlation, locally_optimal, scores
 from attsvm_lib.svm import att_svm
 from attsvm_lib.training import train
 
-__all__ = ["basins", "five_tokens", "plane_run", "two_arithmetics"]
+__all__ = ["basins", "cone", "five_tokens", "plane_run", "two_arithmetics"]
 
 # --- basins: one sequence of five tokens in the plane, state p = W z with z = e_1 ---
 
@@ -153,6 +154,86 @@ def _basin_marks(directions, local):
         ),
         "tokens": Points(TOKENS[None, ~local], style="token-1", panel="tokens", text=names[False], label="other token"),
     }
+
+
+# --- the cone of a token: starts at all distances from the center and angles from its direction ---
+
+ANGLES = np.linspace(-60.0, 60.0, 25)
+RADII = np.geomspace(1.0, 100.0, 21)
+COUNTS = np.unique(np.rint(np.geomspace(1, LAST, 30)).astype(int))
+
+
+def _cone_starts(token):
+    """Starts (21, 25, 2): RADII times the direction of a token (0 to 4), turned by ANGLES."""
+    turn = np.radians(ANGLES) + np.arctan2(*_directions()[0][token, ::-1])
+    return RADII[:, None, None] * np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+
+
+@functools.cache
+def _cone_run(token):
+    """Runs from all starts of a token, recorded at COUNTS: runs are the second axis, 21 times 25."""
+    return plane_run(_cone_starts(token).reshape(-1, 2), COUNTS)
+
+
+@scene(
+    title="How wide is the cone, and how far out?",
+    instruction=(
+        "Pick starts, closer to the center and farther out. From which distance on does a start on the direction "
+        "itself (angle 0) stay? Then choose a token that is not locally optimal."
+    ),
+    caption=(
+        "The five tokens of the first picture. Left: starts at an angle from the direction of the chosen token and at "
+        "a distance from the center; bright where descent selects that token in the end. Right: the angle between p "
+        "and the direction while descent runs from the picked start. Tokens 2 and 4 have no cone."
+    ),
+    parameters={
+        "token": Choice("token", NAMES),
+        "cell": Pick("start", "stays", (len(RADII), len(ANGLES)), start=(14, 15)),
+    },
+    panels={
+        "starts": Panel(
+            "starts",
+            xlabel="angle from the direction (degrees)",
+            ylabel="distance from the center",
+            yticks={0.0: "1", 1.0: "10", 2.0: "100"},
+        ),
+        "angle": Panel(
+            "descent from the picked start",
+            xlabel="step",
+            ylabel="angle (degrees)",
+            xscale="log",
+            xlim=(1, LAST),
+            ylim=(0, 180),
+        ),
+    },
+    vectorized=True,
+)
+def cone(token, cell):
+    r"""Which starts R u, at an angle from the direction of a token, end there, for the data of `five_tokens`.
+
+    Descent as in `basins`. Source: arXiv 2308.16898, section 5, Theorem 7 (convergence within cones).
+    """
+    alpha = NAMES.index(token)
+    run = _cone_run(alpha)
+    stays = (run.selection[-1, :, 0] == alpha).reshape(len(RADII), len(ANGLES))
+    row, column = np.asarray(cell, dtype=int).T
+    k = row * len(ANGLES) + column
+    direction = np.stack([_directions()[0][alpha], np.zeros(2)], axis=-1)
+    angle = np.degrees(np.arccos(correlation(run.W[:, k], direction)))  # p is the only column of W
+    half = np.diff(ANGLES)[0] / 2, np.diff(np.log10(RADII))[0] / 2
+    extent = (ANGLES[0] - half[0], ANGLES[-1] + half[0], -half[1], 2.0 + half[1])
+    marks = {
+        "stays": Heatmap(
+            stays[None].astype(float), limits=(0.0, 1.0), extent=extent, format=".0f", label="1: selects the token"
+        ),
+        "angle": Line(COUNTS[None].astype(float), angle.T, style="W", panel="angle"),
+    }
+    readouts = {
+        "winner": Readout(np.array(NAMES)[run.selection[-1, k, 0]], "selected in the end"),
+        "radius": Readout(RADII[row], "distance of the start", ".1f"),
+        "angle": Readout(angle[-1], "angle in the end", ".1f", "°"),
+    }
+    return Scene(marks, readouts)
 
 
 # --- two arithmetics: data sets of the paper's experiment, exact steps beside those of the papers ---
