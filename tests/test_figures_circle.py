@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attsvm_lib.experiments import LeaderRuns
-from attsvm_lib.figures import attention_figure, leader_figure, order_figure, settling_figure
+from attsvm_lib.figures import attention_figure, bound_figure, leader_figure, order_figure, settling_figure
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +28,17 @@ def test_order_is_drawn_beside_its_closed_form():
     np.testing.assert_array_equal(drawn_law.get_ydata(), law)
     np.testing.assert_array_equal(markers.get_ydata(), measured[::4])
     assert texts(figure) == ["R(0) = 0", "closed form"]
+
+
+def test_the_polynomial_lies_below_the_energy_and_meets_it_at_the_touches():
+    figure = bound_figure([-1.0, -0.4, 0.4], 4.0)
+    energy, below, touches = figure.axes[0].lines
+    np.testing.assert_allclose(energy.get_ydata(), np.exp(4 * (energy.get_xdata() - 1)))
+    assert (below.get_ydata() <= energy.get_ydata() + 1e-12).all()
+    np.testing.assert_allclose(
+        touches.get_ydata(), np.interp(touches.get_xdata(), below.get_xdata(), below.get_ydata())
+    )
+    assert texts(figure) == ["energy f of a pair", "polynomial h", "touches"]
 
 
 def test_settling_shows_the_median_excess_and_the_band_of_all_starts():

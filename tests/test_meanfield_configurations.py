@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from attsvm_lib import random_direction
-from attsvm_lib.meanfield import cross_polytope, energy_bound, icosahedron, scaled_energy, simplex, velocity
+from attsvm_lib.meanfield import (
+    cross_polytope,
+    energy_bound,
+    icosahedron,
+    scaled_energy,
+    simplex,
+    touching_polynomial,
+    velocity,
+)
 
 S5 = 1 / np.sqrt(5)
 OPTIMAL = {
@@ -37,6 +45,24 @@ def test_they_attain_the_bound_and_stand_still(x, touches, beta):
     assert energy_bound(n, d, beta=beta, touches=touches) == pytest.approx(scaled_energy(x, beta=beta), rel=1e-12)
     moved = x @ np.linalg.qr(np.random.default_rng(0).standard_normal((d, d)))[0]
     assert np.abs(velocity(moved / np.linalg.norm(moved, axis=1, keepdims=True), beta=beta)).max() < 1e-14
+
+
+@every
+def test_the_polynomial_touches_from_below(x, touches):
+    beta, u = 3.0, np.linspace(-1, 1, 401)
+    h = touching_polynomial(touches, beta=beta)
+    assert (h(u) <= np.exp(beta * (u - 1)) + 1e-12).all()
+    for touch in touches:
+        assert h(touch) == pytest.approx(np.exp(beta * (touch - 1)), abs=1e-13)
+        if touch > -1:
+            assert h.deriv()(touch) == pytest.approx(beta * np.exp(beta * (touch - 1)), abs=1e-12)
+
+
+def test_the_polynomial_of_the_cross_polytope_by_hand():
+    beta = 2.0
+    c = np.exp(-beta) - 1 + beta
+    by_hand = np.exp(-beta) * np.array([1, beta, c])
+    np.testing.assert_allclose(touching_polynomial([-1, 0], beta=beta).coef, by_hand, rtol=1e-12)
 
 
 @pytest.mark.parametrize("beta", [0.5, 5.0])

@@ -1,6 +1,6 @@
 """Matplotlib figures: `draw` for any scene, and the chapters' figures from arrays of experiments."""
 
-from attsvm_lib.figures.circle import attention_figure, leader_figure, order_figure, settling_figure
+from attsvm_lib.figures.circle import attention_figure, bound_figure, leader_figure, order_figure, settling_figure
 from attsvm_lib.figures.gen_svm import curvature_figure, masked_figure, multi_token_figure
 from attsvm_lib.figures.global_convergence import outcome_figure, plane_figure, rate_figure
 from attsvm_lib.figures.local import factor_figure, local_figure, rounding_figure
@@ -23,6 +23,7 @@ __all__ = [
     "alignment_figure",
     "attention_figure",
     "book_style",
+    "bound_figure",
     "cluster_curves",
     "concentration_figure",
     "contraction_figure",

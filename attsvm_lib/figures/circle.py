@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attsvm_lib.figures.style import book_figure, color, line, marker
+from attsvm_lib.meanfield import touching_polynomial
 from attsvm_lib.scene.styles import SCALES, STYLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["attention_figure", "leader_figure", "order_figure", "settling_figure"]
+__all__ = ["attention_figure", "bound_figure", "leader_figure", "order_figure", "settling_figure"]
 
 SERIES = ("series-1", "series-2", "series-3", "series-4")
 WIDTH = 3.9
@@ -36,6 +37,24 @@ def order_figure(times, curves: Mapping[str, tuple[Any, Any]]) -> Figure:
         ax.plot(times[::4], measured[::4], label=label, ls="None", **marker(STYLES[style]) | {"ms": 5})
     ax.plot([], [], color=color(STYLES["svm"]), lw=1.2, ls="-", label="closed form")
     ax.set(xlabel="time t", ylabel="order parameter R", ylim=(0, 1.05))
+    figure.legend(loc="outside lower center", ncols=3)
+    return figure
+
+
+@book_figure
+def bound_figure(touches, beta: float) -> Figure:
+    """The energy of a pair, exp(beta (u - 1)), and the `touching_polynomial` below it, against the inner product u.
+
+    touches: the inner products where they touch, marked.
+    """
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(WIDTH, 3.0))
+    u, touches = np.linspace(-1, 1, 201), np.asarray(touches, float)
+    ax.plot(u, np.exp(beta * (u - 1)), label="energy f of a pair", **line(STYLES["series-1"]))
+    ax.plot(u, touching_polynomial(touches, beta=beta)(u), label="polynomial h", **line(STYLES["series-2"]))
+    ax.plot(touches, np.exp(beta * (touches - 1)), label="touches", ls="None", **marker(STYLES["highlight"]))
+    ax.set(xlabel="inner product u", ylabel="energy of a pair")
     figure.legend(loc="outside lower center", ncols=3)
     return figure
 

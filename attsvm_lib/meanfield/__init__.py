@@ -13,7 +13,13 @@ from attsvm_lib.meanfield.circle import (
     simulate_circle,
 )
 from attsvm_lib.meanfield.clusters import cluster_labels, clusters, components, gram_clusters
-from attsvm_lib.meanfield.configurations import cross_polytope, energy_bound, icosahedron, simplex
+from attsvm_lib.meanfield.configurations import (
+    cross_polytope,
+    energy_bound,
+    icosahedron,
+    simplex,
+    touching_polynomial,
+)
 from attsvm_lib.meanfield.density import (
     DensityTrajectory,
     circle_distance,
@@ -78,6 +84,7 @@ __all__ = [
     "simulate_circle",
     "simulate_gram",
     "simulate_unprojected",
+    "touching_polynomial",
     "transition_time",
     "velocity",
     "wendel",

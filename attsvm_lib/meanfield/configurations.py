@@ -19,7 +19,7 @@ from numpy.polynomial import Polynomial
 
 from attsvm_lib.validation import integer, positive, real_array
 
-__all__ = ["cross_polytope", "energy_bound", "icosahedron", "simplex"]
+__all__ = ["cross_polytope", "energy_bound", "icosahedron", "simplex", "touching_polynomial"]
 
 
 def simplex(d):
@@ -44,13 +44,45 @@ def icosahedron():
     return np.concatenate([np.roll(face, k, axis=1) for k in range(3)]) / np.sqrt(1 + golden**2)
 
 
+def touching_polynomial(touches, *, beta):
+    """The polynomial h of least degree that touches f(u) = exp(beta (u - 1)) from below on [-1, 1].
+
+    It has the value and slope of f at the given inner products, at -1 the value only. It lies below f: f - h is a
+    positive multiple of a product of squares and, with -1 among them, of u + 1.
+
+    Parameters
+    ----------
+    touches : array_like, shape (k,)
+        Different inner products in [-1, 1).
+    beta : float
+        Inverse temperature, positive.
+
+    Returns
+    -------
+    numpy.polynomial.Polynomial
+        Callable; `.coef` in powers of u.
+
+    Notes
+    -----
+    Source: Cohn and Kumar, arXiv math/0607446, section 2 (Hermite interpolation) and section 5.
+    """
+    beta, touches = positive("beta", beta), real_array("touches", touches, (None,))
+    if (touches < -1).any() or (touches >= 1).any() or len(set(touches.tolist())) < len(touches):
+        raise ValueError(f"touches must be different numbers in [-1, 1), got {touches.tolist()}")
+    inner = touches[touches > -1]
+    powers = np.arange(len(touches) + len(inner))
+    slopes = powers * inner[:, None] ** np.maximum(powers - 1, 0)
+    values, rates = np.exp(beta * (touches - 1)), beta * np.exp(beta * (inner - 1))
+    h = np.linalg.solve(np.vstack([touches[:, None] ** powers, slopes]), np.append(values, rates))
+    return Polynomial(h)
+
+
 def energy_bound(n, d, *, beta, touches):
     r"""Lower bound of the scaled energy of any n unit vectors in dimension d.
 
-    .. math:: \mathcal E \ge \frac1n \Bigl(n h_0 - h(1) + 1\Bigr)
+    .. math:: \mathcal E \ge h_0 + \frac1n \bigl(1 - h(1)\bigr)
 
-    with the polynomial h of least degree that touches f(u) = exp(beta (u - 1)) at the given inner products (in value
-    and slope; at -1 in value only). It lies below f: f - h is a positive multiple of a product of squares and u + 1.
+    with h the `touching_polynomial` of `touches` and h_0 its mean over the sphere.
 
     Parameters
     ----------
@@ -72,24 +104,21 @@ def energy_bound(n, d, *, beta, touches):
     ValueError
         When an argument does not fit.
     ArithmeticError
-        When a coefficient h_k, k >= 1, is negative: the bound does not hold for these inner products.
+        When a Gegenbauer coefficient h_k, k >= 1, of h is negative: the bound does not hold for these inner products.
 
     Notes
     -----
     Source: Cohn and Kumar, arXiv math/0607446, sections 4 and 5.
     """
-    n, d, beta = integer("n", n, 2), integer("d", d, 2), positive("beta", beta)
-    touches = real_array("touches", touches, (None,))
-    if (touches < -1).any() or (touches >= 1).any() or len(set(touches.tolist())) < len(touches):
-        raise ValueError(f"touches must be different numbers in [-1, 1), got {touches.tolist()}")
-    inner = touches[touches > -1]
-    basis = _gegenbauer(d, len(touches) + len(inner))
-    rows = [[p(u) for p in basis] for u in touches] + [[p.deriv()(u) for p in basis] for u in inner]
-    values = np.exp(beta * (touches - 1))
-    h = np.linalg.solve(rows, np.concatenate([values, beta * values[touches > -1]]))
-    if (h[1:] < -1e-12 * np.abs(h).max()).any():
-        raise ArithmeticError(f"the polynomial that touches at {touches.tolist()} has a negative coefficient")
-    return float(h[0] + (1 - h.sum()) / n)
+    n, d = integer("n", n, 2), integer("d", d, 2)
+    h = touching_polynomial(touches, beta=beta)
+    basis = np.zeros((len(h.coef), len(h.coef)))
+    for k, p in enumerate(_gegenbauer(d, len(h.coef))):
+        basis[: k + 1, k] = p.coef
+    coefficients = np.linalg.solve(basis, h.coef)
+    if (coefficients[1:] < -1e-12 * np.abs(coefficients).max()).any():
+        raise ArithmeticError(f"the polynomial that touches at {list(touches)} has a negative coefficient")
+    return float(coefficients[0] + (1 - h(1)) / n)
 
 
 def _gegenbauer(d, count):

@@ -213,7 +213,7 @@ def random_values(draw, beta):
     Source: arXiv 2312.10794, Part 3 (general matrices).
     """
     x0, matrices = gaussian_system(int(draw), "V", 24, 3)
-    x = simulate(x0, DRAW_TIMES, beta=beta, method="rk4", step=0.1, **matrices).x
+    x = simulate(x0, DRAW_TIMES, beta=beta, method="rk4", step=0.2, **matrices).x
     leading, basis = leading_space(matrices["V"])
     stars = np.stack([basis[:, 0], -basis[:, 0]]) if leading.imag == 0 else np.full((2, 3), np.nan)
     count = clusters(x)
