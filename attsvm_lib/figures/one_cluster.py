@@ -122,6 +122,7 @@ def phase_figure(diagrams: Mapping[str, Any], curves: Mapping[str, Any]) -> Figu
     """
     import matplotlib.pyplot as plt
     from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.ticker import MaxNLocator
 
     rows = -(-len(diagrams) // 2)
     figure, axes = plt.subplots(rows, 2, figsize=(WIDTH, 1.75 * rows + 0.9), sharex=True, sharey=True, squeeze=False)
@@ -135,11 +136,13 @@ def phase_figure(diagrams: Mapping[str, Any], curves: Mapping[str, Any]) -> Figu
             ax.plot(times, betas, color=color(STYLES["svm"]), lw=1.3, ls=dash, label=name)
         ax.set(xlim=(diagram.times[0], diagram.times[-1]), ylim=(diagram.betas[0], diagram.betas[-1]))
         ax.set_title(label, fontsize="medium")
+        ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     for ax in axes.flat[len(diagrams) :]:
         ax.set_axis_off()
     for ax in axes[-1]:
         ax.set_xlabel("time t")
-    figure.supylabel("inverse temperature β", fontsize="medium")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("β")
     figure.colorbar(cells, ax=axes, location="top", label="share of pairs that have met", aspect=40)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure

@@ -36,6 +36,7 @@ SPHERE_BETAS = np.round(np.arange(1, 16) * 0.6, 1)
 SPHERE_TIMES = np.arange(1, 61) * 0.5
 STARTS, EPS = 16, 1e-3
 EXTENT = (0.25, 30.25, 0.3, 9.3)
+CURVE_BETAS = np.linspace(*EXTENT[2:], 61)
 
 DIMENSIONS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 RANDOM_BETAS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
@@ -97,7 +98,7 @@ def _sphere_run(row):
         "which takes 32 dimensions: in three it describes little. Right: the 32 tokens of one start at the "
         "picked cell."
     ),
-    parameters={"cell": Pick("β and time", "met", (len(SPHERE_BETAS), len(SPHERE_TIMES)), start=(6, 14))},
+    parameters={"cell": Pick("cell", "met", (len(SPHERE_BETAS), len(SPHERE_TIMES)), start=(9, 10))},
     panels={
         "diagram": Panel(
             "share of pairs that have met",
@@ -118,13 +119,13 @@ def phase_on_the_sphere(cell):
     row, column = cell
     share, x = _diagram(), _sphere_run(row)[column]
     own = (np.count_nonzero(x @ x.T > 1 - EPS) - N) / (N * (N - 1))
-    curve = crossing_times(SPHERE_BETAS)
+    curve = crossing_times(CURVE_BETAS)
     curve = np.where(curve < EXTENT[1], curve, np.nan)
     here = [[SPHERE_TIMES[column], SPHERE_BETAS[row]]]
     return Scene(
         marks={
             "met": Heatmap(share, limits=(0, 1), extent=EXTENT, format=".2f", label="share of pairs that have met"),
-            "curve": Line(curve, SPHERE_BETAS, style="svm", label="orthogonal start (d ≥ 32)"),
+            "curve": Line(curve, CURVE_BETAS, style="svm", label="orthogonal start (d ≥ 32)"),
             "here": Points(here, style="highlight"),
             "tokens": Points3D(x, style="particle", panel="sphere"),
         },
