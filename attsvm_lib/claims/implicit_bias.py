@@ -100,7 +100,7 @@ CLAIMS = (
     ),
     Claim(
         id="width-of-order-n",
-        source="often said of arXiv 2308.16898, section 3",
+        source="a misreading of arXiv 2308.16898, section 3",
         statement="The width m must be of the order of n, and T hardly matters.",
         kind="popular account",
         paper="no number",
@@ -121,7 +121,7 @@ CLAIMS = (
     ),
     Claim(
         id="low-rank-W",
-        source="often said of arXiv 2308.16898, section 3",
+        source="a misreading of arXiv 2308.16898, section 3",
         statement="Training the attention weights W has a low-rank bias.",
         kind="popular account",
         paper="no number; the paper states it of (K, Q)",

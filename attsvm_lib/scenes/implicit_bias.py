@@ -39,6 +39,7 @@ SIZE = {"n": 4, "T": 5, "d": 6}
 WIDTHS = (1, 2, 6)
 RADII = np.geomspace(3, 3e4, 13)
 STARTS = 1
+NARROW = "Fewer columns than the rank of W*ₘₘ: its direction is out of reach, and no rate is predicted for (K, Q)."
 
 
 def two_rows_data(angle):
@@ -100,8 +101,8 @@ def two_rows(angle):
         marks={
             "line 1": Line(*z1.T, style="token-1", label="row 1 must reach this line"),
             "line 2": Line(*z2.T, style="query-2", label="row 2 must reach this line"),
-            "W_mm": Arrows(zero, frobenius.W, style="svm", label="Frobenius: W_mm"),
-            "W*_mm": Arrows(zero, nuclear.W, style="nuclear", label="nuclear: W*_mm"),
+            "W_mm": Arrows(zero, frobenius.W, style="svm", label="Frobenius: Wₘₘ"),
+            "W*_mm": Arrows(zero, nuclear.W, style="nuclear", label="nuclear: W*ₘₘ"),
             "rows": Points(frobenius.W, style="svm", text=("row 1", "row 2")),
             "rows*": Points(nuclear.W, style="nuclear"),
             "stems": Segments(feet[0], tips[0], style="svm", panel="values"),
@@ -111,10 +112,10 @@ def two_rows(angle):
         },
         readouts={
             "correlation": Readout(correlation(frobenius.W, nuclear.W), "correlation of the two", ".4f"),
-            "rank": Readout(frobenius.rank, "rank of W_mm", ".0f"),
-            "rank*": Readout(nuclear.rank, "rank of W*_mm", ".0f"),
-            "nuclear": Readout(values[0].sum(), "nuclear norm of W_mm", ".3f"),
-            "nuclear*": Readout(nuclear.objective, "nuclear norm of W*_mm", ".3f"),
+            "rank": Readout(frobenius.rank, "rank of Wₘₘ", ".0f"),
+            "rank*": Readout(nuclear.rank, "rank of W*ₘₘ", ".0f"),
+            "nuclear": Readout(values[0].sum(), "nuclear norm of Wₘₘ", ".3f"),
+            "nuclear*": Readout(nuclear.objective, "nuclear norm of W*ₘₘ", ".3f"),
         },
         message="At 90° the nuclear solution is not unique; this is one of them." if abs(angle - 90) < 1e-9 else None,
     )
@@ -163,7 +164,8 @@ def _shares(W):
     caption=(
         "First panel: distance of the regularization path to its max-margin direction against the radius R, for W "
         "(solid) and (K, Q) (dashed); the black lines are the predicted C/R. With one column the (K, Q) path stays "
-        "away. Second panel: singular values at this radius as shares of the norm, with those of the two SVM solutions "
+        "away, and no rate is predicted for it. Second panel: singular values at this radius as shares of the norm, "
+        "with those of the two SVM solutions "
         "as markers."
     ),
     parameters={
@@ -172,7 +174,7 @@ def _shares(W):
     },
     panels={
         "distance": Panel(
-            "distance to the margin",
+            "distance to the max-margin direction",
             xlabel="radius R",
             ylabel="distance",
             xscale="log",
@@ -194,19 +196,21 @@ def _shares(W):
 def path_to_the_margin(attention, columns):
     r"""Distance ||W_R / R - W_mm / ||W_mm|| ||_F along the regularization path, for W and for (K, Q).
 
-    Beside it C / R (`predicted_constant`) and the singular values of W_R over ||W_R||_F. At each radius the best
-    of a few starts. Source: arXiv 2308.16898, section 3, Theorem 2.
+    Beside it C / R (`predicted_constant`; absent for fewer columns than the rank of W*_mm) and the singular values
+    of W_R over ||W_R||_F. At each radius the best of a few starts. Source: arXiv 2308.16898, section 3, Theorem 2.
     """
     kind = attention.removesuffix("-attention")
     paths = {"W": _path(kind, "W"), "KQ": _path(kind, "KQ", int(columns))}
+    narrow = columns < paths["KQ"][0].solution.rank
     marks, readouts = {}, {}
     index = np.arange(1.0, SIZE["d"] + 1)
     for name, words, limit, shift in (("W", "W", "svm", -0.18), ("KQ", "(K, Q)", "nuclear", 0.18)):
         path, constant = paths[name]
+        rate = np.full_like(RADII, np.nan) if name == "KQ" and narrow else constant / RADII
         curve = np.stack([RADII, path.distance], axis=-1)
         ends = np.stack([index + shift, _shares(path.solution.W)], axis=-1)
         marks |= {
-            f"predicted {name}": Line(RADII, constant / RADII, style=limit, label=f"C/R, predicted for {words}"),
+            f"predicted {name}": Line(RADII, rate, style=limit, label=f"C/R, predicted for {words}"),
             f"distance {name}": Path(curve, style=name, label=f"path of {words}"),
             f"values {name}": Bars(index + shift, _shares(path.W), width=0.34, style=name, panel="values"),
             f"limit {name}": Points(ends, style=limit, panel="values"),
@@ -215,4 +219,4 @@ def path_to_the_margin(attention, columns):
             f"distance {name}": Readout(path.distance, f"distance, {words}", ".1e"),
             f"lost {name}": Readout(1 - path.correlation, f"1 − corr, {words}", ".1e"),
         }
-    return Scene(marks, readouts)
+    return Scene(marks, readouts, message=NARROW if narrow else None)

@@ -72,9 +72,7 @@ def train_plane(data, model):
 
 @scene(
     title="Drag a token",
-    instruction=(
-        "Drag the circled token of sequence 1. Find where it turns the Att-SVM direction, and where it has no effect."
-    ),
+    instruction="Drag the circled token of sequence 1, or move it with the arrow keys.",
     caption=(
         "Left: two sequences of three tokens in the plane (sequence 1 filled, sequence 2 hollow; the optimal token of "
         "each is a star, the queries are diamonds on the unit circle). Black arrows point along Wₘₘ zᵢ, or W*ₘₘ zᵢ "
@@ -98,7 +96,7 @@ def train_plane(data, model):
         "training": Panel(
             "Training",
             xlabel="step",
-            ylabel="attention; correlation",
+            ylabel="attention, correlation",
             xscale="log",
             xlim=(1, 400),
             ylim=(0, 1.05),
@@ -194,8 +192,8 @@ def _directions(W_mm, run, model):
 
 def _training(run, alpha, seen):
     attention = np.take_along_axis(run.probabilities, alpha[None, ..., None], -1)[..., 0]
-    curves = {"attention 1": (attention[..., 0].T, "selected-1", "attention on the stars"),
-              "attention 2": (attention[..., 1].T, "selected-2", ""),
+    curves = {"attention 1": (attention[..., 0].T, "selected-1", "attention on star 1"),
+              "attention 2": (attention[..., 1].T, "selected-2", "attention on star 2"),
               "correlation": (seen, "reference", "correlation with the solution")}  # fmt: skip
     steps = np.broadcast_to(STEPS.astype(float), attention.shape[1::-1])
     return {
@@ -238,8 +236,8 @@ LAW = 0.8  # d* ~ sqrt(0.8 n ln T), measured in the chapter
     caption=(
         "Left: share of 30 random problems that are feasible, against the dimension d and the number n of sequences; "
         "the curve is the law n = d² / (0.8 ln T), the crosses mark n = d, up to which every problem of unit tokens "
-        "is proved to be feasible. Right: a problem of the picked "
-        "size, of median strength. Filled bars: the share of each sequence in the multipliers of the solution. "
+        "is proved to be feasible. Right: of the 30 problems, the one that bears the median number of sequences, cut "
+        "to the picked size. Filled bars: the share of each sequence in the multipliers of the solution. "
         "Hollow bars: the Farkas vector, which proves that no W exists."
     ),
     parameters={
