@@ -36,7 +36,7 @@ __all__ = ["drag_the_start", "figure_problem", "paths_in_the_plane", "step_probl
 
 # --- drag the start: two sequences of two tokens, one shared query ---
 
-STEPS = np.arange(0, 125, 4)
+STEPS = np.arange(0, 121, 4)
 STARTS = np.linspace(-3, 3, 13)
 PULLS = (0.0, 0.5, 1.5, 2.0, 3.0)
 QUERY = np.array([1.0, 0.0])
