@@ -165,8 +165,7 @@ def _shares(W):
         "First panel: distance of the regularization path to its max-margin direction against the radius R, for W "
         "(solid) and (K, Q) (dashed); the black lines are the predicted C/R. With one column the (K, Q) path stays "
         "away, and no rate is predicted for it. Second panel: singular values at this radius as shares of the norm, "
-        "with those of the two SVM solutions "
-        "as markers."
+        "with those of the two SVM solutions as markers."
     ),
     parameters={
         "attention": Choice("queries", ("cross-attention", "self-attention")),
