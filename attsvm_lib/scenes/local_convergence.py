@@ -160,7 +160,7 @@ def _basin_marks(directions, local):
 
 ANGLES = np.linspace(-60.0, 60.0, 25)
 RADII = np.geomspace(1.0, 100.0, 21)
-COUNTS = np.unique(np.rint(np.geomspace(1, LAST, 30)).astype(int))
+COUNTS = np.unique(np.rint(np.geomspace(1, LAST, 14)).astype(int))
 
 
 def _cone_starts(token):
@@ -194,8 +194,7 @@ def _cone_run(token):
         "starts": Panel(
             "starts",
             xlabel="angle from the direction (degrees)",
-            ylabel="distance from the center",
-            yticks={0.0: "1", 1.0: "10", 2.0: "100"},
+            ylabel="log₁₀ of the distance",
         ),
         "angle": Panel(
             "descent from the picked start",
