@@ -193,8 +193,8 @@ def _cone_run(token):
     panels={
         "starts": Panel(
             "starts",
-            xlabel="angle from the direction (degrees)",
-            ylabel="log₁₀ of the distance",
+            xlabel="angle (degrees)",
+            ylabel="log₁₀ distance",
         ),
         "angle": Panel(
             "descent from the picked start",
