@@ -44,8 +44,9 @@ CLAIMS = (
         kind="theorem",
         paper="a limit, without a rate",
         setup=(
-            f"{DATA}, one label per position, one head; causal mask and none, W and (K, Q) with 8 columns, 5 problems "
-            "each; log(L - L_*) minimized on the sphere from the SVM direction, the continued path and 2 random starts."
+            f"{DATA}, one label per position, one head; causal mask and none, W and (K, Q) with 8 columns, 3 problems "
+            "each; log(L - L_*) minimized on the sphere from the SVM direction and from the path continued from "
+            "small radii."
         ),
         tolerance="the limit is exact; at R = 1e5 the rate C/R predicts 1 - corr below 1e-6 and a ratio near 1",
         criteria=(
