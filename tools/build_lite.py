@@ -64,4 +64,4 @@ def build(python):
 
 
 if __name__ == "__main__":
-    build(sys.argv[1])
+    build(Path(sys.argv[1]).absolute())  # not resolved: a link into an environment is that environment
