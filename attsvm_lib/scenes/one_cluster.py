@@ -103,7 +103,7 @@ def _sphere_run(row):
         "diagram": Panel(
             "share of pairs that have met",
             xlabel="time t",
-            ylabel="inverse temperature β",
+            ylabel="β",
             xlim=EXTENT[:2],
             ylim=EXTENT[2:],
         ),
