@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["outcome_figure", "plane_figure", "rate_figure"]
 
-TALL = (4.6, 5.8)
+WIDTH = 3.9  # inches: on a phone of 360 px the figure is hardly scaled down, so its words stay legible
 
 
 @book_figure
@@ -29,7 +29,7 @@ def outcome_figure(panels: Mapping[str, Mapping[int, Any]], *, frame: int = -1) 
     """
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(len(panels), 1, figsize=(TALL[0], 0.6 + 2.6 * len(panels)), squeeze=False)
+    figure, axes = plt.subplots(len(panels), 1, figsize=(WIDTH, 0.7 + 2.6 * len(panels)), squeeze=False)
     for ax, (title, found) in zip(axes[:, 0], panels.items(), strict=True):
         for kind, name in zip(KINDS, ("series-1", "series-2", "series-3", "series-4"), strict=True):
             shares = [100 * o.share(kind)[frame] for o in found.values()]
@@ -40,7 +40,7 @@ def outcome_figure(panels: Mapping[str, Mapping[int, Any]], *, frame: int = -1) 
         ticks = [d for d in (2, 3, 4, 6, 10, 15, 20, 30) if min(found) <= d <= max(found)]
         ax.set_xticks(ticks, map(str, ticks))
         ax.minorticks_off()
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 
@@ -53,7 +53,7 @@ def rate_figure(panels: Mapping[str, Sequence[Any]]) -> Figure:
     """
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(len(panels), 1, figsize=(TALL[0], 0.6 + 2.6 * len(panels)), squeeze=False)
+    figure, axes = plt.subplots(len(panels), 1, figsize=(WIDTH, 0.7 + 2.6 * len(panels)), squeeze=False)
     for ax, (title, rules) in zip(axes[:, 0], panels.items(), strict=True):
         for runs, name, label in zip(rules, ("series-1", "series-2"), ("normalized", "plain"), strict=True):
             curves = ax.plot(runs.steps, runs.lost.T, **line(STYLES[name]) | {"lw": 0.9, "alpha": 0.7})
@@ -63,7 +63,7 @@ def rate_figure(panels: Mapping[str, Sequence[Any]]) -> Figure:
             black = ax.plot(runs.steps[late], predicted[late], **line(STYLES["svm"]))
         black[0].set_label("predicted, median")
         ax.set(title=title, xlabel="step k", ylabel="1 − corr", xscale="log", yscale="log")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 
@@ -75,7 +75,7 @@ def plane_figure(pictures: Mapping[str, Scene]) -> Figure:
     """
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(len(pictures), 1, figsize=(3.9, 0.9 + 3.5 * len(pictures)), squeeze=False)
+    figure, axes = plt.subplots(len(pictures), 1, figsize=(WIDTH, 0.9 + 3.5 * len(pictures)), squeeze=False)
     for ax, (title, picture) in zip(axes[:, 0], pictures.items(), strict=True):
         for mark in picture.marks.values():
             if not mark.panel:

@@ -169,8 +169,8 @@ def step_problem(attention):
     ),
     caption=(
         "Left: direction error 1 − corr(W(k), Wₘₘ) against the step count, with the error predicted from the SVM and "
-        "the present norm (black). Right: the norm of W, with ηk for normalized and ‖Wₘₘ‖ log ηk for plain steps "
-        "(black). Both rules follow the same law in the norm; normalized steps make the norm grow linearly, plain ones "
+        "the present norm (thick). Right: the norm of W, with ηk for normalized and ‖Wₘₘ‖ log ηk for plain steps "
+        "(thick). Both rules follow the same law in the norm; normalized steps make the norm grow linearly, plain ones "
         "only like a logarithm."
     ),
     parameters={
