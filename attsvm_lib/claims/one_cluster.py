@@ -40,7 +40,7 @@ CLAIMS = (
             "d = 2, 8 and n/d from 1 to 4, 1000 draws each; a half-space is found, or excluded by a convex "
             "combination of the points that is 0, by non-negative least squares."
         ),
-        tolerance="the largest of 14 standard normal numbers exceeds 3.5 in less than one case in a hundred",
+        tolerance="the largest of 12 standard normal numbers exceeds 3.5 in less than one case in a hundred",
         criteria=(
             Criterion("excess", "largest distance from the formula, in standard errors", (0, 3.5), format=".1f"),
             Criterion("certain", "share of draws with n <= d in a half-space", (1, 1), format=".2f"),
@@ -74,7 +74,7 @@ CLAIMS = (
         kind="theorem",
         paper="histograms over time, read by eye; a bound of the shape sqrt(log(d) / d)",
         setup=(
-            f"{BASE}; n = 32, d = 64, 256, 1024, 4096, beta = 1, 4, 9, 32 starts each, Runge-Kutta steps of 0.2 on "
+            f"{BASE}; n = 32, d = 64, 256, ..., 65536, beta = 1, 4, 32 starts each, Runge-Kutta steps of 0.2 on "
             "Gram matrices. Deviation: the largest |<x_i, x_j> - gamma(t)| over pairs and over 41 times up to t = 20."
         ),
         tolerance=(
@@ -86,12 +86,16 @@ CLAIMS = (
             Criterion("largest", "mean deviation at d = 4096, largest over beta", (0, 0.1), format=".2f"),
             Criterion(
                 "bound",
-                "deviation over sqrt(log(d) / d), d = 4096 against d = 64, largest over beta",
+                "deviation over sqrt(log(d) / d), d = 65536 against d = 64, largest over beta",
                 (0, 1),
                 format=".1f",
             ),
         ),
         verdict="reproduced",
+        why=(
+            "For fixed beta only: at beta = 9, over times that include the transition (t up to 300), the deviation is "
+            "of order one up to d in the thousands."
+        ),
     ),
     Claim(
         id="phase-diagrams",
