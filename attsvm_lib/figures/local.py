@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["factor_figure", "local_figure", "rounding_figure"]
 
-SERIES = ("series-1", "series-2", "series-3", "series-4")
+ARITHMETICS = ("series-3", "series-4")
+"""Saturation-proof and ordinary: not the styles of W and (K, Q), which are objects."""
+FACTORED = ("series-4", "boundary", "series-3", "guide")
+"""Ordinary with and without decay, saturation-proof, and that with one common norm."""
 
 
 @book_figure
@@ -54,16 +57,16 @@ def _mean(ax, steps, curves, name, label=None):
 def rounding_figure(margin, error, curves: Mapping[str, tuple[Any, Any]], *, width: float = 3.6) -> Figure:
     """Error of the gradient's direction against the smallest margin, and learning curves in both arithmetics.
 
-    margin, error: arrays of one shape, as from `rounding_error`. curves: label -> (steps, 1 - corr), the first on a
-    solid, the second on a dashed line.
+    margin, error: arrays of one shape, as from `rounding_error`. curves: label -> (steps, 1 - corr), in the order
+    saturation-proof, ordinary.
     """
     figure, (top, bottom) = panel_column(2, width)
     shown = np.ravel(margin) > 0.1
     look = {"marker": ".", "ms": 3, "ls": "None", "color": line(STYLES["W"])["color"], "alpha": 0.4, "rasterized": True}
     top.plot(np.ravel(margin)[shown], np.maximum(np.ravel(error)[shown], 1e-16), **look)
-    top.axvline(30, **line(STYLES["boundary"]))
+    top.axvline(35, **line(STYLES["boundary"]))
     top.set(yscale="log", xlim=(0, 60), title="error of the direction", xlabel="smallest margin", ylabel="error")
-    for style, (label, (steps, lost)) in zip(SERIES, curves.items(), strict=False):
+    for style, (label, (steps, lost)) in zip(ARITHMETICS, curves.items(), strict=True):
         bottom.plot(steps, lost, label=label, **line(STYLES[style]))
     bottom.set(xscale="log", yscale="log", title="direction, median", xlabel="step", ylabel="1 − corr")
     bottom.legend()
@@ -72,10 +75,10 @@ def rounding_figure(margin, error, curves: Mapping[str, tuple[Any, Any]], *, wid
 
 @book_figure
 def factor_figure(curves: Mapping[str, tuple[Any, Any]], *, width: float = 3.6) -> Figure:
-    """1 - corr of (K, Q) with the nuclear direction against the step: label -> (steps, 1 - corr), up to four."""
+    """1 - corr of (K, Q) with the nuclear direction against the step: label -> (steps, 1 - corr), as `FACTORED`."""
     figure, (ax,) = panel_column(1, width)
     figure.set_figheight(width)
-    for style, (label, (steps, lost)) in zip(SERIES, curves.items(), strict=False):
+    for style, (label, (steps, lost)) in zip(FACTORED, curves.items(), strict=True):
         ax.plot(steps, lost, label=label, **line(STYLES[style]))
     ax.set(xscale="log", yscale="log", xlabel="step", ylabel="1 − corr, median")
     figure.legend(loc="outside lower center", ncols=1)
