@@ -178,7 +178,7 @@ def two_tokens(angle):
         "the tokens come close or become opposite."
     ),
     parameters={
-        "angle": Slider("angle between the tokens", ANGLES, start=50, format=".0f", unit="°"),
+        "angle": Slider("angle between the tokens", ANGLES, start=70, format=".0f", unit="°"),
         "wish": Choice("selection", WISHES),
         "mask": Choice("mask", MASKS, start="none"),
     },
