@@ -387,10 +387,9 @@ const DRAWERS = {
       for (let k = 0; k < v.n; k++) {
         const i = Math.floor(k / columns),
           j = k % columns;
-        const ax = box.x(x0 + j * w),
-          bx = box.x(x0 + (j + 1) * w),
-          ay = box.y(y0 + i * h),
-          by = box.y(y0 + (i + 1) * h);
+        // rounded first, so that a cell ends exactly where its neighbor begins
+        const [ax, bx] = [j, j + 1].map((k) => Number(px(box.x(x0 + k * w))));
+        const [ay, by] = [i, i + 1].map((k) => Number(px(box.y(y0 + k * h))));
         if (!cells.made[k] || cells.width !== box.width) {
           cells.place(k, "");
           dress(
