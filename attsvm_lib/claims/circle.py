@@ -47,9 +47,9 @@ CLAIMS = (
             "bound: rounding"
         ),
         criteria=(
-            Criterion("simplex", "fraction of starts that end at its energy to 1e-8", (1, 1), (0.5, 1), ".2f"),
-            Criterion("cross", "the same for the cross-polytope", (1, 1), (0.5, 1), ".2f"),
-            Criterion("icosahedron", "the same for the icosahedron", (1, 1), (0.5, 1), ".2f"),
+            Criterion("simplex", "fraction that end at the simplex's energy to 1e-8", (1, 1), (0.5, 1), ".2f"),
+            Criterion("cross", "fraction that end at the cross-polytope's energy to 1e-8", (1, 1), (0.5, 1), ".2f"),
+            Criterion("icosahedron", "fraction that end at the icosahedron's energy to 1e-8", (1, 1), (0.5, 1), ".2f"),
             Criterion(
                 "bound",
                 "fraction of (configuration, beta) whose energy is the linear programming bound to 1e-12",
@@ -61,15 +61,15 @@ CLAIMS = (
     ),
     Claim(
         id="leaders",
-        source="arXiv 2305.05465 (V = I; tokens on a line)",
+        source="arXiv 2305.05465, Theorem 2.1 (tokens on a line) and section 3 (V = I)",
         statement=(
             "Off the sphere, with V = I, rescaled tokens go to the vertices of a polytope, the leaders; the attention "
-            "matrix becomes 0-1, and its rank is the number of leaders and of clusters: 1 or 2 on a line."
+            "matrix becomes 0-1, and its numerical rank is the number of leaders and of clusters: 1 or 2 on a line."
         ),
         kind="theorem",
         paper=(
-            "proved: rank 1 or 2 and 0-1 rows, but for at most one, on a line, and the polytope; in the plane the "
-            "equality of the three numbers is read off pictures"
+            "proved: 0-1 rows, but for at most one, and generically rank 1 or 2 on a line, and the polytope; in the "
+            "plane the equality of the three numbers is read off pictures"
         ),
         setup=(
             "x_i' = sum_j P_ij x_j, Q = K = I, standard Gaussian tokens, 20 starts each: n = 50, d = 1, T = 15; n = "
@@ -89,10 +89,10 @@ CLAIMS = (
     ),
     Claim(
         id="hyperplanes",
-        source="arXiv 2305.05465 (V with one positive eigenvalue)",
+        source="arXiv 2305.05465, section 4 (V with one positive eigenvalue)",
         statement=(
-            "Off the sphere, when V has one positive eigenvalue, which is simple, rescaled tokens go to a few parallel "
-            "hyperplanes (at most three), and need not meet inside them."
+            "Off the sphere, when V has one positive eigenvalue, which is simple and larger than the modulus of all "
+            "others, rescaled tokens go to a few parallel hyperplanes (at most three), and need not meet inside them."
         ),
         kind="theorem",
         paper="at most three hyperplanes; without numbers",

@@ -82,23 +82,24 @@ def settling_figure(times, runs: Mapping[str, tuple[Any, float]]) -> Figure:
 
 @book_figure
 def attention_figure(panels: Mapping[str, Any]) -> Figure:
-    """Attention matrices on one color scale from 0 to 1, two in a row.
+    """Attention matrices on one color scale from 0 to 1, two in a row; the scale is a power, so that 1/n shows.
 
     panels: title -> matrix (n, n), an even number of them.
     """
     import matplotlib.pyplot as plt
-    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
     colors = LinearSegmentedColormap.from_list("attention", SCALES["attention"])
     rows = len(panels) // 2
     figure, axes = plt.subplots(rows, 2, figsize=(WIDTH, 2.0 * rows + 0.6), squeeze=False)
     for ax, (title, matrix) in zip(axes.ravel(), panels.items(), strict=True):
-        image = ax.imshow(matrix, cmap=colors, vmin=0, vmax=1, interpolation="nearest")
+        image = ax.imshow(matrix, cmap=colors, norm=PowerNorm(0.4, 0, 1), interpolation="nearest")
         ax.set(title=title, xticks=[], yticks=[])
         ax.grid(False)
     figure.supxlabel("attended token", fontsize=9)
     figure.supylabel("token", fontsize=9)
-    figure.colorbar(image, ax=axes, location="bottom", aspect=30, shrink=0.8, label="attention")
+    ticks = [0, 0.02, 0.1, 0.3, 1]
+    figure.colorbar(image, ax=axes, location="bottom", aspect=30, shrink=0.8, label="attention", ticks=ticks)
     return figure
 
 
