@@ -1,4 +1,4 @@
-"""Claims of the chapter on tokens as particles: arXiv 2312.10794, sections 2 and 3."""
+"""Claims of the chapter on tokens as particles: arXiv 2312.10794, Part 1."""
 
 from attsvm_lib.claims.record import Claim, Criterion
 
@@ -28,7 +28,7 @@ CLAIMS = (
     ),
     Claim(
         id="mean-field-limit",
-        source="arXiv 2312.10794, section 2 (the limit); the rate is classical",
+        source="arXiv 2312.10794, Part 1 (the limit); the rate is classical",
         statement=(
             "Tokens drawn independently from a density stay within a distance of order n^-1/2 of the solution of the "
             "mean-field equation."

@@ -61,18 +61,18 @@ def energy_figure(panels: Mapping[str, Mapping[str, Any]], *, width: float = WID
 
 @book_figure
 def limit_figure(curves: Mapping[str, tuple[Any, Any]], *, width: float = WIDTH) -> Figure:
-    """Distance of n tokens from the continuous limit against n, with the slope -1/2 through the first curve.
+    """Error of the order parameter of n tokens on the circle against n, with the slope -1/2 through the first curve.
 
-    curves: label -> (sizes, distances), at most four.
+    curves: label -> (sizes, errors), at most four.
     """
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(width, 0.85 * width))
     names = ("series-1", "series-2", "series-3", "series-4")
-    for name, (label, (sizes, distances)) in zip(names, curves.items(), strict=False):
-        ax.plot(sizes, distances, label=label, **line(STYLES[name]) | marker(STYLES[name]) | {"ms": 5})
-    sizes, distances = (np.asarray(values, float) for values in next(iter(curves.values())))
-    ax.plot(sizes, distances[0] * np.sqrt(sizes[0] / sizes), label="slope −1/2", **line(STYLES["svm"]))
-    ax.set(xscale="log", yscale="log", xlabel="tokens n", ylabel="distance from the limit")
+    for name, (label, (sizes, errors)) in zip(names, curves.items(), strict=False):
+        ax.plot(sizes, errors, label=label, **line(STYLES[name]) | marker(STYLES[name]) | {"ms": 5})
+    sizes, errors = (np.asarray(values, float) for values in next(iter(curves.values())))
+    ax.plot(sizes, errors[0] * np.sqrt(sizes[0] / sizes), label="slope −1/2", **line(STYLES["svm"]))
+    ax.set(xscale="log", yscale="log", xlabel="tokens n", ylabel="error of the order parameter")
     figure.legend(loc="outside lower center", ncols=2)
     return figure

@@ -73,13 +73,13 @@ def sphere_start():
 @scene(
     title="Tokens on the sphere",
     instruction=(
-        "Press play, or drag the time. Turn the sphere. Then raise beta and play again: which of the two curves can "
+        "Press play, or drag the time. Turn the sphere. Then raise β and play again: which of the two curves can "
         "fall?"
     ),
     caption=(
         "Left: 32 tokens move on the unit sphere as they pass through the layers of an attention model; those behind "
         "are fainter. Right, against time on a logarithmic axis: the scaled energy, which only rises, and the mean "
-        "inner product of all pairs, which may fall. For small beta all tokens meet; for large beta several clusters "
+        "inner product of all pairs, which may fall. For small β all tokens meet; for large β several clusters "
         "stand still for a long time."
     ),
     parameters={
@@ -97,7 +97,7 @@ def sphere_start():
             ylim=(0.0, 1.05),
         ),
     },
-    time=Time("time", TIMES, start=0, format=".2f", seconds=8.0),
+    time=Time("time", TIMES, start=30, format=".2f", seconds=8.0),
 )
 def tokens_on_the_sphere(beta, model):
     """Trajectories of 32 random tokens with Q = K = V = I, their scaled energy and mean inner product.
@@ -125,13 +125,13 @@ def tokens_on_the_sphere(beta, model):
 @scene(
     title="Two tokens",
     instruction=(
-        "Raise beta: which part of the right curves goes flat, and what happens to two tokens that start there? "
+        "Raise β: which part of the right curves goes flat, and what happens to two tokens that start there? "
         "Compare softmax with unnormalized attention."
     ),
     caption=(
         "Left: two tokens on the circle, under softmax attention (filled) and unnormalized attention (hollow). Right: "
         "speed at which they close their angle; the markers are the two pairs now. The unnormalized speed is in units "
-        "of exp(beta). Beyond an angle of about one over the root of beta attention hardly pulls."
+        "of exp(β). Beyond an angle of about one over the root of β attention hardly pulls."
     ),
     parameters={
         "beta": Slider("inverse temperature β", PAIR_BETAS, start=2, format=".1f"),
@@ -148,7 +148,7 @@ def tokens_on_the_sphere(beta, model):
             xticks={k: f"{k}°" for k in (0, 45, 90, 135, 180)},
         ),
     },
-    time=Time("time", PAIR_TIMES, start=0, format=".2f", seconds=6.0),
+    time=Time("time", PAIR_TIMES, start=29, format=".2f", seconds=6.0),
 )
 def two_tokens(beta, angle):
     r"""Two tokens at an angle delta, mirrored at the horizontal axis, in SA and USA.
