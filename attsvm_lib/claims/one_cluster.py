@@ -1,4 +1,4 @@
-"""Claims of the chapter on one cluster: arXiv 2312.10794, sections 4 and 5."""
+"""Claims of the chapter on one cluster: arXiv 2312.10794, sections 4 and 5 (section 6 of version 4)."""
 
 from attsvm_lib.claims.record import Claim, Criterion
 
@@ -7,7 +7,7 @@ BASE = "SA, Q = K = V = I, tokens independent and uniform on the sphere"
 CLAIMS = (
     Claim(
         id="one-cluster",
-        source="arXiv 2312.10794, section 4, Theorem 4.1",
+        source="arXiv 2312.10794, Theorem 4.1 in the numbering of the first versions (section 6 of version 4)",
         statement="For d >= n almost every start collapses to one point, exponentially fast.",
         kind="theorem",
         paper="no numbers; the rate of the theorem is not explicit",
