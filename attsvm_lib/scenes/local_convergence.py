@@ -143,7 +143,7 @@ def _basin_marks(directions, local):
     names = {True: tuple(np.array(NAMES)[local]), False: tuple(np.array(NAMES)[~local])}
     return {
         "winner": Heatmap(
-            _winners()[None], limits=(1, len(TOKENS)), extent=extent, format=".0f", label="token that wins: 1, 3 or 5"
+            _winners()[None], limits=(0, len(TOKENS)), extent=extent, format=".0f", label="token that wins: 1, 3 or 5"
         ),
         "local": Arrows(zero[None, local], tips[None, local], style="svm", label="direction, locally optimal"),
         "other": Segments(zero[None, ~local], tips[None, ~local], style="boundary", label="direction of another token"),
