@@ -294,7 +294,7 @@ def leaders_emerge(values, start):
             "attention": Heatmap(attention, scale="attention", limits=(0.0, 1.0), panel="attention"),
         },
         readouts={
-            "rank": Readout(attention_rank(attention), "rank", ".0f"),
+            "rank": Readout(attention_rank(attention), "numerical rank", ".0f"),
             "leaders": Readout(leads.sum(-1), "leaders", ".0f"),
             "clusters": Readout(count, "clusters", ".0f"),
             "sheets": Readout(sheets, "first coordinates", ".0f"),
