@@ -16,10 +16,17 @@ if TYPE_CHECKING:
 __all__ = ["curvature_figure", "masked_figure", "multi_token_figure"]
 
 DIRECTIONS = {
-    "lost_one_token": ("series-3", "one-token SVM"),
-    "lost_mm": ("series-2", "W_mm"),
-    "lost_svmeq": ("series-1", "W_fin + R W_mm"),
+    "lost_one_token": ("0.5", (0, (1.5, 1.5)), "^", "one-token SVM"),
+    "lost_mm": ("0.3", (0, (5, 2)), "s", "W_mm"),
+    "lost_svmeq": ("black", "-", "D", "W_fin + R W_mm"),
 }
+"""Gray level, dash, marker and label of each direction: SVM directions are black in this book, here in shades."""
+
+
+def _look(shade: str, dash: Any, symbol: str) -> dict[str, Any]:
+    """Arguments of ``Axes.plot`` for the curve of one SVM direction."""
+    shades = dict.fromkeys(("color", "mfc", "mec"), shade)
+    return line(STYLES["svm"]) | marker(STYLES["svm"]) | shades | {"ls": dash, "marker": symbol, "ms": 6}
 
 
 @book_figure
@@ -33,12 +40,11 @@ def multi_token_figure(dimensions, panels: Mapping[str, Any], *, width: float = 
 
     figure, axes = plt.subplots(len(panels), 1, figsize=(width, 0.4 + 2.5 * len(panels)), sharex=True, squeeze=False)
     for ax, (title, statistics) in zip(axes[:, 0], panels.items(), strict=True):
-        for name, (style, label) in DIRECTIONS.items():
+        for name, (*look, label) in DIRECTIONS.items():
             lost = [getattr(s, name) for s in statistics]
             mean, error = (np.array([f(v) for v in lost]) for f in (np.mean, lambda v: v.std() / np.sqrt(len(v))))
-            look = line(STYLES[style]) | marker(STYLES[style]) | {"ms": 6}
-            ax.errorbar(dimensions, mean, error, label=label, capsize=3, elinewidth=1, **look)
-            ax.plot(dimensions, [np.median(v) for v in lost], **look | {"ls": "None", "mfc": "white"})
+            ax.errorbar(dimensions, mean, error, label=label, capsize=3, elinewidth=1, **_look(*look))
+            ax.plot(dimensions, [np.median(v) for v in lost], **_look(*look) | {"ls": "None", "mfc": "white"})
         ax.set(title=title, ylabel="1 − corr", yscale="log", xticks=dimensions)
     axes[-1, 0].set_xlabel("dimension d")
     axes[0, 0].plot([], [], ls="None", marker="o", color="0.3", mfc="white", label="hollow: medians")
@@ -78,11 +84,10 @@ def curvature_figure(lams, statistics, *, width: float = 4.2) -> Figure:
     above.plot(lams, [s.kept.mean() for s in statistics], label="kept by descent", **dots)
     above.set(ylabel="tokens kept", xscale="log")
     above.legend(loc="upper left")
-    names = ("lost_one_token", "lost_mm", "lost_predicted")
-    labels = ("one-token SVM", "W_mm", "W_fin + R W_mm, predicted")
-    for name, label, style in zip(names, labels, ("series-3", "series-2", "series-1"), strict=True):
-        look = line(STYLES[style]) | marker(STYLES[style]) | {"ms": 6}
-        below.plot(lams, [np.median(getattr(s, name)) for s in statistics], label=label, **look)
+    for name, (*look, label) in DIRECTIONS.items():
+        if name == "lost_svmeq":
+            name, label = "lost_predicted", f"{label}, predicted"
+        below.plot(lams, [np.median(getattr(s, name)) for s in statistics], label=label, **_look(*look))
     below.set(xlabel="curvature λ", ylabel="1 − corr, median", yscale="log")
     below.legend(loc="lower right")
     return figure

@@ -70,7 +70,7 @@ def wanted_attention(u, Y):
     caption=(
         "Left: three tokens of one sequence. The head rewards outputs near the circled target u, so attention should "
         "reach the diamond, the nearest point of the triangle; stars are the tokens it mixes. The blue path is the "
-        "output during training. Right: the blue path is W(k) z. It runs to the black line W_fin z + c Wₘₘ z, which "
+        "output during training. Right: the blue path is W(k) z. It runs to the thick line W_fin z + c Wₘₘ z, which "
         "need not pass through 0; with all tokens kept there is no line, and the path stops at the cross."
     ),
     parameters={
@@ -117,11 +117,16 @@ def drag_the_target(target, label):
     marks = _plane(target, wanted, run) | _weights(p, W_fin[..., 0], along)
     readouts = {
         "kept": Readout((wanted > 0).sum(-1), "tokens to keep", ".0f"),
-        "share": Readout((run.probabilities[:, :, 0] * (wanted > 0)).sum(-1).T, "attention on them", ".3f"),
+        "shares": Readout(_shares(run.probabilities[:, :, 0]), "attention left / right / top"),
         "norm": Readout(np.linalg.norm(p, axis=-1), "‖W‖", ".2f"),
         "off": Readout(_distance(p, W_fin[..., 0], along), "distance of W z to the prediction", ".2f"),
     }
     return Scene(marks, readouts, [LOCAL if Y < 0 and odd else None for odd in ends_elsewhere])
+
+
+def _shares(s):
+    """Attention s (frames, G, 3) in words, shape (G, frames)."""
+    return np.array([[" / ".join(f"{t:.2f}" for t in tokens) for tokens in frame] for frame in s]).T
 
 
 def _plane(target, wanted, run):
