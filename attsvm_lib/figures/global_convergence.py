@@ -31,7 +31,7 @@ def outcome_figure(panels: Mapping[str, Mapping[int, Any]], *, frame: int = -1) 
 
     figure, axes = plt.subplots(len(panels), 1, figsize=(WIDTH, 0.7 + 2.6 * len(panels)), squeeze=False)
     for ax, (title, found) in zip(axes[:, 0], panels.items(), strict=True):
-        for kind, name in zip(KINDS, ("series-1", "series-2", "series-3", "series-4"), strict=True):
+        for kind, name in zip(KINDS, ("series-1", "series-3", "series-4", "reference"), strict=True):
             shares = [100 * o.share(kind)[frame] for o in found.values()]
             errors = [100 * o.error(kind)[frame] for o in found.values()]
             look = line(STYLES[name]) | marker(STYLES[name]) | {"ms": 5, "lw": 1.4}
@@ -48,14 +48,14 @@ def outcome_figure(panels: Mapping[str, Mapping[int, Any]], *, frame: int = -1) 
 def rate_figure(panels: Mapping[str, Sequence[Any]]) -> Figure:
     """Direction error of single runs against the step, with the prediction from the SVM; one panel below the other.
 
-    panels: title -> `RateRuns` of normalized and of plain steps. Solid and dashed thin curves: the runs. Black: the
-    median of the predicted error, ``constant / norm**2``, of each rule.
+    panels: title -> `RateRuns` of normalized and of plain steps. Solid and dash-dotted thin curves: the runs. Black:
+    the median of the predicted error, ``constant / norm**2``, of each rule.
     """
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(len(panels), 1, figsize=(WIDTH, 0.7 + 2.6 * len(panels)), squeeze=False)
     for ax, (title, rules) in zip(axes[:, 0], panels.items(), strict=True):
-        for runs, name, label in zip(rules, ("series-1", "series-2"), ("normalized", "plain"), strict=True):
+        for runs, name, label in zip(rules, ("series-1", "series-4"), ("normalized", "plain"), strict=True):
             curves = ax.plot(runs.steps, runs.lost.T, **line(STYLES[name]) | {"lw": 0.9, "alpha": 0.7})
             curves[0].set_label(f"{label} steps")
             predicted = np.median(runs.constant[:, None] / runs.norm**2, axis=0)

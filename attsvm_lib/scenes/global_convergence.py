@@ -121,7 +121,7 @@ def drag_the_start(start, c):
     }
     for i, label in enumerate(("sequence 1", "sequence 2")):
         curve = np.stack([steps, shares[..., i]], -1)
-        marks[label] = Path(curve, style=f"selected-{i + 1}", label=label, panel="attention")
+        marks[label] = Path(curve, style=f"series-{i + 3}", label=label, panel="attention")
     size = np.moveaxis(run.norm, 0, 1)
     aligned = (p * best[:, None]).sum(-1) / np.where(size > 0, size, np.nan)
     ends = np.where(shares[:, -1].min(-1) > 0.5, "both optimal tokens", TRAPPED)
@@ -168,10 +168,10 @@ def step_problem(attention):
         "times sooner."
     ),
     caption=(
-        "Left: direction error 1 − corr(W(k), Wₘₘ) against the step count, with the error predicted from the SVM and "
-        "the present norm (thick). Right: the norm of W, with ηk for normalized and ‖Wₘₘ‖ log ηk for plain steps "
-        "(thick). Both rules follow the same law in the norm; normalized steps make the norm grow linearly, plain ones "
-        "only like a logarithm."
+        "Left: direction error 1 − corr(W(k), Wₘₘ) against the step count, with the error predicted from the SVM, the "
+        "part of W off its support rows and the present norm (thick). Right: the norm of W, with ηk for normalized "
+        "and ‖Wₘₘ‖ log ηk for plain steps (thick). Both rules follow the same law in the norm; normalized steps make "
+        "the norm grow linearly, plain ones only like a logarithm."
     ),
     parameters={
         "rule": Choice("steps", RULES),
