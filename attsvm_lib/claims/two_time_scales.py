@@ -19,8 +19,8 @@ CLAIMS = (
             f"{START}; n = 64, 32 starts; beta = 4, 9, 16 up to T = 1e4, 1e8, 1e14, 20 records a decade; {ADAPTIVE}."
         ),
         tolerance=(
-            "early: sqrt(2 beta) = 5.7 at beta = 16; slope: the barrier 1 - cos(phi) is at most 2, and the factor "
-            "1 / beta of the meeting time lowers the slope by log(4) / 12 = 0.12; ratio: records are 12 percent apart"
+            "early: sqrt(2 beta) = 5.7 at beta = 16; slope: the barrier 1 - cos(phi) is at most 2, and a factor that "
+            "falls slowly with beta lowers the slope by about 0.1; ratio: records are 12 percent apart"
         ),
         criteria=(
             Criterion("early", "largest mean number of clusters at t = 10, over beta", (1.5, 6), format=".2f"),

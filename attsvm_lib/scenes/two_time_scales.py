@@ -193,7 +193,7 @@ def _tracks(beta, start):
             "ripples", xlabel="wave number k", ylabel="rate, strength", xlim=(0.3, MODES + 0.7), ylim=(0, 1.02)
         ),
     },
-    time=Time("time t", RIPPLE_TIMES, start=16, format=".2f"),
+    time=Time("time t", RIPPLE_TIMES, start=4, format=".2f"),
 )
 def ripples(beta, start):
     r"""Tracks of tokens, the growth rates lambda_k = k^2 I_k / (beta I_0), and the moments |mean exp(i k theta)|.
