@@ -18,6 +18,8 @@ MOST_STEPS = 5_000_000
 MOST_ADAPTIVE_STEPS = 1_000_000
 """Adaptive steps, tried ones included, after which a run gives up: some minutes."""
 
+TOO_FAST = "a step overflows: the tokens are too fast for it; choose a smaller step"
+
 BRIDGE = 30
 """Tokens are united at most this many tolerances apart: merging spoils the accuracy no more than the steps do."""
 
@@ -57,12 +59,16 @@ def integrate(flow, y0, times, method, step, tol, merge_tol):
     try:
         with np.errstate(over="raise", invalid="raise"):
             if method == "rk4":
-                return rk4(flow, y0, times, step)
-            return adaptive(flow, y0.astype(np.float64), times, tol, merge_tol)
+                run = rk4(flow, y0, times, step)
+            else:
+                run = adaptive(flow, y0.astype(np.float64), times, tol, merge_tol)
     except FloatingPointError as error:
         if "encountered" not in str(error):  # one of ours, which says what overflows
             raise
-        raise FloatingPointError("a step overflows: the tokens are too fast for it; choose a smaller step") from None
+        raise FloatingPointError(TOO_FAST) from None
+    if not (np.isfinite(run.states).all() and np.isfinite(run.error).all()):
+        raise FloatingPointError(TOO_FAST)  # a browser's arithmetic raises no flags
+    return run
 
 
 def rk4(flow, y0, times, step):
