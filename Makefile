@@ -18,7 +18,7 @@ export ATTSVM_CACHE ?= $(CURDIR)/.cache/experiments
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 600 --nbval-sanitize-with tests/nbval.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help install book serve test test-library test-book lint pyodide lite notebooks bench clean clean-all
+.PHONY: help install book serve test test-library test-book lint pyodide lite test-lite notebooks bench clean clean-all
 
 help:
 	@echo "make book       build the book into $(HTML)"
@@ -63,7 +63,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 
 test-library: $(INSTALLED)
-	$(BIN)/python -m pytest tests --ignore tests/site --ignore tests/browser
+	$(BIN)/python -m pytest tests --ignore tests/site --ignore tests/browser --ignore tests/lite
 
 # The chapters under nbval, strict, and the built pages in a real browser.
 test-book: $(INSTALLED)
@@ -79,6 +79,10 @@ lite: $(INSTALLED)
 	$(PYTHON) -m venv $(LITE_VENV)
 	$(LITE_VENV)/bin/python -m pip install --disable-pip-version-check --quiet -r lite/requirements.txt
 	$(BIN)/python tools/build_lite.py $(LITE_VENV)/bin/python
+
+# A chapter of each part, run in that Jupyter from top to bottom; minutes each, after `make pyodide lite`.
+test-lite: $(INSTALLED)
+	$(BIN)/python -m pytest tests/lite
 
 notebooks: $(INSTALLED)
 	$(BIN)/python tools/normalize_notebooks.py --execute
