@@ -1,4 +1,4 @@
-"""Fixtures shared by every test that needs a real browser."""
+"""Fixtures that tests of several files share."""
 
 import os
 
@@ -17,3 +17,13 @@ def chromium():
         pytest.skip(reason + "; install one (Debian: apt-get install chromium) to run the browser tests")
     with launch(executable) as browser:
         yield browser
+
+
+@pytest.fixture
+def no_window():
+    """Draw without a display and close every figure afterwards."""
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")

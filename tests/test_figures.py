@@ -8,15 +8,7 @@ import scenes_for_tests as examples
 from attsvm_lib import scenes
 from attsvm_lib.figures import book_style, draw, separability_curves
 
-
-@pytest.fixture(autouse=True)
-def no_window(monkeypatch):
-    """Draw without a display and close every figure afterwards."""
-    import matplotlib.pyplot as plt
-
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_window")
 
 
 @pytest.mark.parametrize("s", [*examples.ALL, *map(scenes.get, scenes.names())], ids=lambda s: s.name)

@@ -6,15 +6,7 @@ import pytest
 from attsvm_lib.experiments import MultiTokenStatistics, QuadraticStatistics
 from attsvm_lib.figures import curvature_figure, masked_figure, multi_token_figure
 
-
-@pytest.fixture(autouse=True)
-def no_window():
-    """Draw without a display and close every figure afterwards."""
-    import matplotlib.pyplot as plt
-
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_window")
 
 
 def multi_token(scale):

@@ -7,15 +7,7 @@ from attsvm_lib.experiments import Outcomes, RateRuns
 from attsvm_lib.figures import outcome_figure, plane_figure, rate_figure
 from attsvm_lib.scenes.global_convergence import paths_in_the_plane
 
-
-@pytest.fixture(autouse=True)
-def no_window():
-    """Draw without a display and close every figure afterwards."""
-    import matplotlib.pyplot as plt
-
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_window")
 
 
 def texts(figure):

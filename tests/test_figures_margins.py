@@ -6,15 +6,7 @@ import pytest
 from attsvm_lib.experiments import PathStatistics, RankStatistics, WidthStatistics
 from attsvm_lib.figures import path_figure, rank_figure, width_figure
 
-
-@pytest.fixture(autouse=True)
-def no_window():
-    """Draw without a display and close every figure afterwards."""
-    import matplotlib.pyplot as plt
-
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_window")
 
 
 def texts(figure):

