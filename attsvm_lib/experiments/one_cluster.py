@@ -11,7 +11,7 @@ import numpy as np
 
 from attsvm_lib.cache import cached
 from attsvm_lib.data import random_direction
-from attsvm_lib.experiments.problems import default_size
+from attsvm_lib.experiments.problems import how_many
 from attsvm_lib.meanfield import equiangular, random_gram, simulate_gram
 from attsvm_lib.svm.least_distance import separable
 from attsvm_lib.sweep import sweep
@@ -81,7 +81,7 @@ def half_space_share(n, d, size=None, *, seed=0):
     sum y_i x_i = 0. Source: Wendel (1962), as used in arXiv 2312.10794, section 4.
     """
     n, d, seed = integer("n", n, 1), integer("d", d, 1), integer("seed", seed, 0)
-    return _half_spaces(n, d, _systems(size, quick=100, full=1000), seed)
+    return _half_spaces(n, d, how_many(size, quick=100, full=1000), seed)
 
 
 @cached
@@ -149,14 +149,7 @@ def _settings(d, beta, times, size, n, model, seed):
         "model": choice("model", model, ("sa", "usa")),
         "seed": integer("seed", seed, 0),
     }
-    return range(_systems(size, quick=8, full=32)), settings
-
-
-def _systems(size, quick, full):
-    if size is None or isinstance(size, str):
-        size = default_size() if size is None else choice("size", size, ("quick", "full"))
-        return quick if size == "quick" else full
-    return integer("size", size, 1)
+    return range(how_many(size, quick=8, full=32)), settings
 
 
 @cached

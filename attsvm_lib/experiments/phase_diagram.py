@@ -11,10 +11,10 @@ import numpy as np
 
 from attsvm_lib.cache import cached
 from attsvm_lib.data import random_direction
-from attsvm_lib.experiments.problems import default_size
+from attsvm_lib.experiments.problems import how_many
 from attsvm_lib.meanfield import pair_fraction, pair_fraction_gram, random_gram
 from attsvm_lib.sweep import sweep
-from attsvm_lib.validation import choice, integer, positive, real_array
+from attsvm_lib.validation import integer, positive, real_array
 
 __all__ = ["PhaseDiagram", "phase_diagram"]
 
@@ -79,7 +79,7 @@ def phase_diagram(d, betas, times, size=None, *, n=32, model="sa", eps=1e-3, ste
     betas, times = real_array("betas", betas, (None,)), real_array("times", times, (None,))
     (met,) = sweep(
         _pairs_met,
-        range(_systems(size, d)),
+        range(how_many(size, quick=8, full=64 if d <= 32 else 32, least=2)),
         size=BLOCK,
         progress=progress,
         name=f"phase diagram, d = {d}",
@@ -93,13 +93,6 @@ def phase_diagram(d, betas, times, size=None, *, n=32, model="sa", eps=1e-3, ste
         seed=seed,
     )
     return PhaseDiagram(met.mean(0), met.std(0, ddof=1) / np.sqrt(len(met)), betas, times)
-
-
-def _systems(size, d):
-    if size is None or isinstance(size, str):
-        size = default_size() if size is None else choice("size", size, ("quick", "full"))
-        return 8 if size == "quick" else 64 if d <= 32 else 32
-    return integer("size", size, 2)
 
 
 @cached

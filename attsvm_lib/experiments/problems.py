@@ -12,7 +12,7 @@ from attsvm_lib.heads import LinearHead
 from attsvm_lib.selection import optimal_tokens, scores
 from attsvm_lib.validation import choice, integer
 
-__all__ = ["default_size", "random_problem", "stacked"]
+__all__ = ["default_size", "how_many", "random_problem", "stacked"]
 
 
 def default_size():
@@ -20,6 +20,14 @@ def default_size():
     if "ATTSVM_SIZE" in os.environ:
         return choice("ATTSVM_SIZE", os.environ["ATTSVM_SIZE"], ("quick", "full"))
     return "quick" if "BINDER_SERVICE_HOST" in os.environ or sys.platform == "emscripten" else "full"
+
+
+def how_many(size, quick, full, *, least=1):
+    """Systems to draw: those of size "quick" or "full" (None: of `default_size`), or an integer of at least `least`."""
+    if size is None or isinstance(size, str):
+        size = default_size() if size is None else choice("size", size, ("quick", "full"))
+        return quick if size == "quick" else full
+    return integer("size", size, least)
 
 
 def random_problem(n, T, d, *, seed, index=0, selection="optimal", **kind):
