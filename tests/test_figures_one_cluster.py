@@ -67,7 +67,7 @@ def test_deviations_are_drawn_with_a_line_of_slope_minus_one_half():
 def test_phase_diagrams_share_one_color_scale_and_both_curves():
     betas, times = np.array([1.0, 2.0]), np.array([1.0, 2.0, 3.0])
     fraction = np.array([[0.0, 0.5, 1.0], [0.0, 0.1, 0.2]])
-    diagram = PhaseDiagram(fraction, 0 * fraction, betas, times)
+    diagram = PhaseDiagram(fraction, 0 * fraction, betas, times, 8)
     curves = {"n = 32": (betas, [1.0, 2.0]), "n = 128": (betas, [1.5, 2.5])}
     figure = phase_figure({"d = 2": diagram, "d = 8": diagram, "d = 32": diagram}, curves)
     shown = [ax for ax in figure.axes if ax.collections and ax.get_title()]

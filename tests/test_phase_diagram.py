@@ -31,6 +31,7 @@ def test_high_dimension_follows_the_exact_transition_curve():
 def test_a_system_does_not_depend_on_how_many_there_are():
     betas, times = [1.0, 4.0], [2.0, 5.0, 9.0]
     few, many = (phase_diagram(3, betas, times, size, n=12, seed=4) for size in (2, 40))
+    assert (few.systems, many.systems) == (2, 40)
     starts = []
     for k in range(40):
         x = np.random.default_rng([4, 12, 3, k]).standard_normal((12, 3))

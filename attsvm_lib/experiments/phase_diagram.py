@@ -29,12 +29,15 @@ class PhaseDiagram(NamedTuple):
     error : array, shape (betas, times)
         Standard error of that mean; 0 where all systems agree.
     betas, times : arrays
+    systems : int
+        Starts, of n (n - 1) / 2 pairs each.
     """
 
     fraction: np.ndarray
     error: np.ndarray
     betas: np.ndarray
     times: np.ndarray
+    systems: int
 
 
 def phase_diagram(d, betas, times, size=None, *, n=32, model="sa", eps=1e-3, step=0.2, seed=0, progress=None):
@@ -92,7 +95,7 @@ def phase_diagram(d, betas, times, size=None, *, n=32, model="sa", eps=1e-3, ste
         step=positive("step", step),
         seed=seed,
     )
-    return PhaseDiagram(met.mean(0), met.std(0, ddof=1) / np.sqrt(len(met)), betas, times)
+    return PhaseDiagram(met.mean(0), met.std(0, ddof=1) / np.sqrt(len(met)), betas, times, len(met))
 
 
 @cached

@@ -159,10 +159,10 @@ def _random_products(d, beta):
         "on the right to speak for all pairs?"
     ),
     caption=(
-        "Left: histogram of the inner products of all pairs of 32 random tokens; the vertical line is the common inner "
-        "product of tokens that start orthogonal. Right: their smallest, mean and largest inner product over time, "
-        "beside the orthogonal start. In low dimension the histogram is wide and splits; in high dimension it is a "
-        "narrow peak that travels with the line."
+        "Left: histogram of the inner products of all pairs of 32 random tokens, one start for each dimension; the "
+        "vertical line is the common inner product of tokens that start orthogonal. Right: their smallest, mean and "
+        "largest inner product over time, beside the orthogonal start. In low dimension the histogram is wide and "
+        "splits; in high dimension it is a narrow peak that travels with the line."
     ),
     parameters={
         "d": Slider("dimension d", DIMENSIONS, start=128, format=".0f", only_grid=True),
