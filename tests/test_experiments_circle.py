@@ -116,10 +116,12 @@ def test_on_a_line_signs_decide_how_many_lead():
 
 
 def test_in_the_plane_rank_leaders_and_clusters_agree_and_clusters_are_corners():
-    run = leader_runs(20, 2, [0.0, 10.0], seeds=range(5))
+    run = leader_runs(20, 2, [0.0, 10.0], seeds=range(5), cuts=(1e-2, 1e-3, 1e-4))
     assert run.sharp[-1].all()
     assert (run.rank[-1] == run.leaders[-1]).all()
     assert (run.clusters[-1] == run.leaders[-1]).all()
+    np.testing.assert_array_equal(run.ranks[1], run.rank)
+    assert (np.diff(run.ranks, axis=0) >= 0).all()
     assert run.exposed.all()
     for z in run.z:
         label = groups(z, 0.05)

@@ -20,7 +20,7 @@ NEAR = 0.01
 
 
 class LeaderRuns(NamedTuple):
-    """Tokens off the sphere from Gaussian starts; arrays of shape (times, seeds) but for the last two.
+    """Tokens off the sphere from Gaussian starts; arrays of shape (times, seeds) but for the last three.
 
     rank, leaders : int
         `attention_rank` of P and number of `leaders`, both with tolerance 1e-3.
@@ -35,6 +35,8 @@ class LeaderRuns(NamedTuple):
         the polytope of the means.
     z : array, shape (seeds, n, d)
         Rescaled tokens at the last time.
+    ranks : array of int, shape (cuts, times, seeds)
+        `attention_rank` of P at each of the requested cuts.
     """
 
     rank: np.ndarray
@@ -44,10 +46,11 @@ class LeaderRuns(NamedTuple):
     sharp: np.ndarray
     exposed: np.ndarray
     z: np.ndarray
+    ranks: np.ndarray
 
 
 @cached
-def leader_runs(n, d, times, *, seeds=range(20), spectrum=None, agree=1.0, offset=0.0, step=0.05):
+def leader_runs(n, d, times, *, seeds=range(20), spectrum=None, agree=1.0, offset=0.0, step=0.05, cuts=()):
     """Move tokens by self-attention without projection and watch their attention matrix.
 
     Parameters
@@ -66,6 +69,8 @@ def leader_runs(n, d, times, *, seeds=range(20), spectrum=None, agree=1.0, offse
         Added to the first coordinate of each token at the start.
     step : float
         Largest Runge-Kutta step.
+    cuts : sequence of float
+        Tolerances of `ranks`, between 0 and 1/2.
 
     Returns
     -------
@@ -89,6 +94,7 @@ def leader_runs(n, d, times, *, seeds=range(20), spectrum=None, agree=1.0, offse
         sharp=(run.attention.max(-1) > 1 - 1e-3).all(-1),
         exposed=np.array([_exposed(z, NEAR * size) for z, size in zip(run.z[-1], first, strict=True)]),
         z=run.z[-1],
+        ranks=np.array([attention_rank(run.attention, tol=cut) for cut in cuts]),
     )
 
 

@@ -79,8 +79,9 @@ SPECTRA = {"V = I": (1.0, 1.0), "V = diag(1, −½)": (1.0, -0.5)}
     ),
     caption=(
         "Left: tokens on the unit sphere under attention with V = −I, which makes them repel. Right: the inner "
-        "products of all pairs, sorted (markers), and those of the regular solid with that many corners (line). 4, 6 "
-        "and 12 tokens settle into tetrahedron, octahedron and icosahedron; 8 tokens do not settle into the cube."
+        "products of all pairs, sorted (markers), and those of the regular solid with that many corners (line): "
+        "tetrahedron, octahedron, cube or icosahedron. Where all markers lie on the line, tokens have the angles of "
+        "that solid."
     ),
     parameters={
         "n": Slider("tokens n", SIZES, start=12, format=".0f", only_grid=True),
@@ -192,8 +193,8 @@ def oscillators(beta, kind):
     ),
     caption=(
         "Left: 24 tokens on the sphere with Q = K = I and a Gaussian V; stars are plus and minus its leading "
-        "eigenvector, when that is real. Right: the number of clusters over time. A real positive leading eigenvalue "
-        "gathers tokens at the stars; a complex pair turns them for ever in a plane; a negative one keeps them apart."
+        "eigenvector, when that is real. Right: the number of clusters over time. The numbers under the picture give "
+        "the leading eigenvalue of the draw, and the least length of a token's projection on its eigenspace."
     ),
     parameters={
         "draw": Slider("draw of V", DRAWS, start=1, format=".0f", only_grid=True),
