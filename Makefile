@@ -18,7 +18,7 @@ export ATTSVM_CACHE ?= $(CURDIR)/.cache/experiments
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 600 --nbval-sanitize-with tests/nbval.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help install book serve test test-library test-book lint pyodide lite test-lite notebooks bench clean clean-all
+.PHONY: help install book serve test test-library test-book lint pyodide lite test-lite test-binder notebooks bench clean clean-all
 
 help:
 	@echo "make book       build the book into $(HTML)"
@@ -83,6 +83,10 @@ lite: $(INSTALLED)
 # A chapter of each part, run in that Jupyter from top to bottom; minutes each, after `make pyodide lite`.
 test-lite: $(INSTALLED)
 	$(BIN)/python -m pytest tests/lite
+
+# A start as on Binder: a clone, a fresh environment from requirements.txt alone, JupyterLab, a chapter of each part.
+test-binder: $(INSTALLED)
+	$(BIN)/python -m pytest tests/binder
 
 notebooks: $(INSTALLED)
 	$(BIN)/python tools/normalize_notebooks.py --execute

@@ -81,9 +81,9 @@ def test_problems_that_are_never_feasible_give_no_rank():
 
 def test_size_is_full_on_a_laptop_and_quick_on_binder(monkeypatch):
     monkeypatch.delenv("ATTSVM_SIZE", raising=False)
-    monkeypatch.delenv("BINDER_SERVICE_HOST", raising=False)
+    monkeypatch.delenv("BINDER_LAUNCH_HOST", raising=False)
     assert default_size() == "full"
-    monkeypatch.setenv("BINDER_SERVICE_HOST", "somewhere")
+    monkeypatch.setenv("BINDER_LAUNCH_HOST", "somewhere")
     assert default_size() == "quick"
     monkeypatch.setenv("ATTSVM_SIZE", "full")
     assert default_size() == "full"

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import nbformat
 import page_python
 import yaml
 
@@ -27,7 +28,6 @@ if sys.platform == "emscripten":  # Jupyter in the browser: the library and the 
     explain_cvxpy(get_ipython())"""
 
 
-
 def notebooks():
     """The book's notebooks, in reading order."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
@@ -36,9 +36,9 @@ def notebooks():
 
 
 def for_the_browser(notebook):
-    """The notebook with a first cell that installs the library there."""
-    first = {"cell_type": "code", "id": "browser-setup", "metadata": {}, "execution_count": None, "outputs": []}
-    return notebook | {"cells": [first | {"source": SETUP}, *notebook["cells"]]}
+    """Puts a cell before the others that installs the library there."""
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(SETUP, id="browser-setup"))
+    return notebook
 
 
 def build(python):
@@ -49,7 +49,8 @@ def build(python):
         (content / "book").mkdir(parents=True)
         wheels.mkdir()
         for path in notebooks():
-            notebook = for_the_browser(json.loads(path.read_text(encoding="utf-8")))
+            notebook = for_the_browser(nbformat.read(path, as_version=4))
+            # Not nbformat.write: that Jupyter takes no lists of lines.
             (content / "book" / path.name).write_text(json.dumps(notebook), encoding="utf-8")
         page_python.build_wheel(wheels)
         versions = subprocess.run([python, "-m", "pip", "freeze"], check=True, capture_output=True, text=True).stdout

@@ -19,7 +19,7 @@ def default_size():
     """The size of experiments here: "quick" on Binder, in a browser or where ATTSVM_SIZE says so, else "full"."""
     if "ATTSVM_SIZE" in os.environ:
         return choice("ATTSVM_SIZE", os.environ["ATTSVM_SIZE"], ("quick", "full"))
-    return "quick" if "BINDER_SERVICE_HOST" in os.environ or sys.platform == "emscripten" else "full"
+    return "quick" if "BINDER_LAUNCH_HOST" in os.environ or sys.platform == "emscripten" else "full"
 
 
 def how_many(size, quick, full, *, least=1):

@@ -3,20 +3,15 @@ away.
 """
 
 import contextlib
-import os
 import re
 import secrets
-import socket
-import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 
 import nbformat
 import numpy as np
 import pytest
 from driving import Explorable, compare, whole_grid
+from jupyter_servers import jupyter
 from playwright.sync_api import TimeoutError
 
 from attsvm_lib.scene import Choice, Drag, Panel, Path, Points, Readout, Scene, Slider, Time, scene
@@ -80,53 +75,18 @@ def lab(tmp_path_factory):
     ]
     notebook.cells = [nbformat.v4.new_code_cell(c.strip()) for c in cells]
     nbformat.write(notebook, root / "live.ipynb")
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
     command = [
         sys.executable,
         "-m",
         "jupyterlab",
         "--no-browser",
         "--ip=127.0.0.1",
-        f"--port={port}",
         "--allow-root",
         f"--IdentityProvider.token={TOKEN}",
         f"--ServerApp.root_dir={root}",
-        "--ServerApp.port_retries=0",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
-    private = {
-        "JUPYTER_CONFIG_DIR": str(root / "config"),
-        "JUPYTER_DATA_DIR": str(root / "data"),
-        "JUPYTER_RUNTIME_DIR": str(root / "runtime"),
-        "JUPYTERLAB_SETTINGS_DIR": str(root / "settings"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(root / "workspaces"),
-    }
-    with open(root / "log.txt", "w") as log:
-        server = subprocess.Popen(command, cwd=root, env=os.environ | private, stdout=log, stderr=log)
-    try:
-        _wait_for(f"http://127.0.0.1:{port}/api?token={TOKEN}", server, root / "log.txt")
-        yield f"http://127.0.0.1:{port}/lab/tree/live.ipynb?token={TOKEN}"
-    finally:
-        server.terminate()
-        try:
-            server.wait(20)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
-
-
-def _wait_for(url, server, log):
-    for _ in range(300):
-        if server.poll() is not None:
-            break
-        try:
-            with urllib.request.urlopen(url):
-                return
-        except (urllib.error.URLError, ConnectionError):
-            time.sleep(0.2)
-    raise RuntimeError("JupyterLab did not start:\n" + log.read_text()[-2000:])
+    with jupyter(command, root, TOKEN) as url:
+        yield f"{url}lab/tree/live.ipynb?token={TOKEN}"
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,52 @@
+"""Runs a chapter in a Jupyter that a real browser shows, and compares what its explorable computes with the library."""
+
+from python_in_pages import IDLE, check, off_grid
+
+from attsvm_lib import scenes
+
+WHOLE = 900_000  # ms for a chapter; one or two minutes on an idle machine
+RUN = """async () => {
+  const { sessionContext } = jupyterapp.shell.currentWidget;
+  await sessionContext.ready;
+  while (!sessionContext.session?.kernel) await new Promise((f) => setTimeout(f, 200));
+  await jupyterapp.commands.execute('notebook:clear-all-cell-outputs');
+  jupyterapp.commands.execute('notebook:run-all-cells');
+}"""
+CELLS = """() => [...jupyterapp.shell.currentWidget.content.model.cells].filter((c) => c.type === 'code').map((c) => ({
+  source: c.sharedModel.getSource(), outputs: c.outputs.toJSON(),
+  done: Boolean(c.executionCount) && c.executionState !== 'running',
+}))"""
+ENDED = f"""() => {{
+  const cells = ({CELLS})();
+  return cells.every((c) => c.done) || cells.some((c) => c.outputs.some((o) => o.ename));
+}}"""
+
+
+def run_all(tab):
+    """Runs every cell of the notebook that the tab shows; its code cells as dicts: source, outputs, done."""
+    tab.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=WHOLE)
+    tab.evaluate(RUN)
+    tab.wait_for_function(ENDED, timeout=WHOLE, polling=1000)
+    return tab.evaluate(CELLS)
+
+
+def errors(cells):
+    """What went wrong, one text for each cell that raised an error."""
+    return [f"{o['ename']}: {o['evalue']}\n{c['source']}" for c in cells for o in c["outputs"] if "ename" in o]
+
+
+def printed(cells):
+    """All that the cells printed."""
+    texts = (o["text"] for c in cells for o in c["outputs"] if o["output_type"] == "stream")
+    return "".join(text if isinstance(text, str) else "".join(text) for text in texts)
+
+
+def check_first_explorable(tab):
+    """The first explorable of the notebook computes values off its grid as the library does here."""
+    tab.evaluate("() => jupyterapp.shell.currentWidget.content.scrollToItem(0)")
+    root = tab.locator(".ex-root[data-live=true]").first
+    root.wait_for(timeout=60_000)
+    scene = scenes.get(root.get_attribute("data-scene"))
+    root.evaluate("(root, all) => Object.entries(all).forEach(([n, v]) => root.exSet(n, v))", off_grid(scene))
+    tab.wait_for_function(IDLE, arg=root.element_handle(), timeout=WHOLE)
+    check(root.evaluate("root => root.exState()"), scene)
