@@ -95,7 +95,7 @@ $(BENCH_INSTALLED): $(INSTALLED) benchmarks/requirements.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet -r benchmarks/requirements.txt
 	@touch $@
 
-bench: book $(BENCH_INSTALLED)
+bench: book pyodide $(BENCH_INSTALLED)
 	$(BIN)/python benchmarks/run.py
 
 clean:

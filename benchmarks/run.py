@@ -16,6 +16,7 @@ import att_svm  # noqa: E402
 import local_convergence  # noqa: E402
 import meanfield  # noqa: E402
 import pages  # noqa: E402
+import python_in_page  # noqa: E402
 import transition_times  # noqa: E402
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -24,7 +25,7 @@ RESULTS = Path(__file__).with_name("results.json")
 def main():
     """Run every benchmark; a failing one stops the run and leaves the old results."""
     results = {}
-    for module in (att_svm, local_convergence, transition_times, meanfield, pages):
+    for module in (att_svm, local_convergence, transition_times, meanfield, pages, python_in_page):
         results |= module.run()
     RESULTS.write_text(json.dumps({name: round(value, 3) for name, value in results.items()}, indent=1) + "\n")
     print(f"written to {RESULTS}")

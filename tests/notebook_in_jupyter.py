@@ -44,7 +44,7 @@ def printed(cells):
 def check_first_explorable(tab):
     """The first explorable of the notebook computes values off its grid as the library does here."""
     tab.evaluate("() => jupyterapp.shell.currentWidget.content.scrollToItem(0)")
-    root = tab.locator(".ex-root[data-live=true]").first
+    root = tab.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .ex-root[data-live=true]").first
     root.wait_for(timeout=60_000)
     scene = scenes.get(root.get_attribute("data-scene"))
     root.evaluate("(root, all) => Object.entries(all).forEach(([n, v]) => root.exSet(n, v))", off_grid(scene))

@@ -28,20 +28,20 @@ def answer_from_files(route, fault=None):
     return route.fulfill(status=200 if data and fault != "missing" else 404, headers=head, body=data)
 
 
-def off_grid(scene):
-    """Values between grid points, for the parameters that take any value."""
+def off_grid(scene, share=0.37):
+    """Values between grid points, for the parameters that take any value: at this share of a step of the grid."""
     values = {}
     for name, p in scene.parameters.items():
         if isinstance(p, Slider) and not p.only_grid:
-            values[name] = between(p.grid)
+            values[name] = between(p.grid, share)
         elif isinstance(p, Drag):
-            values[name] = [between(p.x), between(p.y)]
+            values[name] = [between(p.x, share), between(p.y, share)]
     return values
 
 
-def between(grid):
+def between(grid, share):
     k = len(grid) // 3
-    return float(grid[k] + 0.37 * (grid[k + 1] - grid[k]))
+    return float(grid[k] + share * (grid[k + 1] - grid[k]))
 
 
 def check(state, scene):

@@ -233,6 +233,17 @@ def test_a_failed_request_is_answered_by_a_plain_message(message, text):
     assert reply["kind"] == "error" and reply["id"] == 5 and text in reply["text"] and buffers == []
 
 
+def test_a_missing_module_is_named_so_that_a_host_can_load_it():
+    @one_slider
+    def needs_more(a):
+        import no_such_package.linalg
+
+        return no_such_package.linalg.norm(a)
+
+    reply, _ = live.answer(needs_more, {"kind": "request", "id": 5, "scene": needs_more.name, "parameters": {"a": 0.5}})
+    assert (reply["kind"], reply["module"]) == ("error", "no_such_package")
+
+
 def test_the_widget_answers_messages_and_goes_on_after_an_error(monkeypatch):
     def broken_in_the_middle(a):
         if 0.4 < a < 0.6:

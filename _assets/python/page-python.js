@@ -17,7 +17,8 @@
     heard = new Set();
     count = 0;
 
-    // What happens, for the buttons: "starting" with a text, "on", "busy" with a long request, "off" with a reason.
+    // What happens, for the buttons: "starting" with a text, "on", "busy" with a long request, or with a text when
+    // a package has to be loaded for one, "off" with a reason.
     tell(state, text = "") {
       Object.assign(this, { state, text });
       for (const f of this.heard) f(state, text);
@@ -63,18 +64,30 @@
       await this.start();
       const id = this.count++;
       return new Promise((resolve, reject) => {
-        const timers = [
-          setTimeout(() => this.tell("busy"), this.long),
-          setTimeout(() => this.end("no answer for a minute"), this.silent),
-        ];
-        this.waiting.set(id, { resolve, reject, timers });
+        this.waiting.set(id, { resolve, reject });
+        this.watch(id);
         this.worker.postMessage({ kind: "request", id, scene, parameters });
       });
+    }
+
+    // Restarts the clocks of a request.
+    watch(id) {
+      const pending = this.waiting.get(id);
+      pending.timers?.forEach(clearTimeout);
+      pending.timers = [
+        setTimeout(() => this.tell("busy"), this.long),
+        setTimeout(() => this.end("no answer for a minute"), this.silent),
+      ];
     }
 
     settle(data) {
       const pending = this.waiting.get(data.id);
       if (!pending) return;
+      if (data.kind === "progress") {
+        this.watch(data.id);
+        if (data.text) pending.timers.forEach(clearTimeout); // as long as it takes to load, or until it is canceled
+        return this.tell("busy", data.text);
+      }
       this.waiting.delete(data.id);
       pending.timers.forEach(clearTimeout);
       if (this.state === "busy") this.tell("on");
@@ -113,7 +126,8 @@
     const show = (state, text) => {
       root.dataset.python = state;
       button.hidden = state === "on";
-      button.textContent = { off: OFFER, starting: `Cancel (loading ${text})`, busy: "Stop computing" }[state] ?? "";
+      const loading = `Cancel (loading ${text})`;
+      button.textContent = { off: OFFER, starting: loading, busy: text ? loading : "Stop computing" }[state] ?? "";
       root.exView.use(state === "on" || state === "busy" ? python : null);
       if (state === "off" && text) root.exView.say(`Python does not run: ${text}. The stored values go on working.`, true);
     };

@@ -1,6 +1,10 @@
 // Python in a worker: loads Pyodide, NumPy and the book's library, then answers the messages of explorables.
 // The page sends {kind: "start", pyodide, wheel} once, then requests as in attsvm_lib/explore/live.py. Replies
-// are those of live.py; on the way {kind: "progress", text}; {kind: "failed", text} when the start failed.
+// are those of live.py; on the way {kind: "progress", text}, with the id of a request for which a package has to be
+// loaded; {kind: "failed", text} when the start failed.
+
+// What a scene may import that is not there from the start: loaded when one does.
+const ON_DEMAND = { scipy: "SciPy, 20 MB" };
 
 const GLUE = `
 import json
@@ -43,14 +47,30 @@ async function load(name) {
   if (!(name in python.loadedPackages)) throw new Error(errors.join("; ") || `${name} could not be loaded`);
 }
 
-function reply(message) {
+// The library's reply to a message, and its numbers.
+function ask(message) {
   const pair = respond(JSON.stringify(message)),
     [text, buffers] = pair.toJs();
   pair.destroy();
-  const numbers = buffers.map((bytes) => new Float64Array(bytes.slice().buffer));
+  return { ...JSON.parse(text), buffers: buffers.map((bytes) => new Float64Array(bytes.slice().buffer)) };
+}
+
+async function reply(message) {
+  let answer = ask(message);
+  const name = answer.module?.split(".")[0];
+  if (name in ON_DEMAND && !(name in python.loadedPackages)) {
+    postMessage({ kind: "progress", id: message.id, text: ON_DEMAND[name] });
+    try {
+      await load(name);
+      postMessage({ kind: "progress", id: message.id, text: "" });
+      answer = ask(message);
+    } catch (error) {
+      answer = { kind: "error", id: message.id, text: `${name} could not be loaded: ${error.message}`, buffers: [] };
+    }
+  }
   postMessage(
-    { ...JSON.parse(text), buffers: numbers },
-    numbers.map((n) => n.buffer),
+    answer,
+    answer.buffers.map((n) => n.buffer),
   );
 }
 

@@ -5,8 +5,9 @@ Messages (JSON, numbers as float64 buffers)::
     viewer  {kind: "hello"}                                    kernel  {kind: "alive"}
     viewer  {kind: "request", id, scene, parameters}           kernel  {kind: "scene", id, marks, readouts,
     message, texts}
-                                                                    or  {kind: "error", id, text}
+                                                                    or  {kind: "error", id, text[, module]}
 
+`module` names a module that is missing: a host that can load it does so, and asks again.
 The viewer keeps one request in flight. Any host that answers so (a kernel, a worker in the page) is as good.
 """
 
@@ -37,7 +38,8 @@ def answer(function: SceneFunction, message: Any) -> tuple[dict[str, Any], list[
             raise ValueError(f"scene must be {function.name!r} here, got {message.get('scene')!r}")
         reply, buffers = evaluate(function, message.get("parameters", {}))
     except Exception as error:
-        return {"kind": "error", "id": message.get("id"), "text": f"{type(error).__name__}: {error}"}, []
+        reply = {"kind": "error", "id": message.get("id"), "text": f"{type(error).__name__}: {error}"}
+        return reply | ({"module": error.name} if isinstance(error, ModuleNotFoundError) else {}), []
     return {"kind": "scene", "id": message.get("id"), **reply}, buffers
 
 

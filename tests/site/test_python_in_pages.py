@@ -3,7 +3,9 @@
 The public host's answers come from local files (`make pyodide`); nothing else leaves this machine.
 """
 
+import io
 import os
+import zipfile
 
 import page_python
 import pyodide_files
@@ -147,6 +149,39 @@ def test_two_explorables_that_ask_at_once_are_both_answered(chromium, site_url):
         for k in free:
             opened.tab.wait_for_function(IDLE, arg=opened.roots.nth(k).element_handle(), timeout=START)
             check(opened.roots.nth(k).evaluate("root => root.exState()"), found[k])
+
+
+def wheel_that_needs_scipy(wheel):
+    """The library's wheel with `import scipy.special` before each answer."""
+    changed, live = io.BytesIO(), "attsvm_lib/explore/live.py"
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            text = old.read(name)
+            if name == live:
+                start = b"    arguments = function.arguments(**parameters)\n"
+                assert start in text
+                text = text.replace(start, b"    import scipy.special\n" + start)
+            new.writestr(name, text)
+    return changed.getvalue()
+
+
+@pytest.mark.parametrize("fault", [None, "missing"], ids=["there", "missing"])
+def test_scipy_is_loaded_when_a_scene_needs_it_and_its_size_is_said(chromium, html, site_url, fault):
+    (wheel,) = (html / "_static" / "python").glob("*.whl")
+    with Page(chromium, site_url + FIRST, {"scipy-": fault}) as opened:
+        opened.context.route("**/*.whl?v=*", lambda route: route.fulfill(body=wheel_that_needs_scipy(wheel)))
+        opened.start()
+        assert not [url for url in opened.asked if "scipy" in url]
+        root = opened.roots.nth(0)
+        root.evaluate("root => { root.said = []; root.exPython.heard.add((state, text) => root.said.push(text)); }")
+        scene = scenes.get(root.get_attribute("data-scene"))
+        if fault:
+            root.evaluate("(root, all) => Object.entries(all).forEach(([n, v]) => root.exSet(n, v))", off_grid(scene))
+            root.locator(".ex-message", has_text="Not computed: scipy could not be loaded").wait_for(timeout=START)
+            opened.wait("on")
+        else:
+            check(opened.ask(off_grid(scene)), scene)
+        assert "SciPy, 20 MB" in root.evaluate("root => root.said")
 
 
 def test_a_start_can_be_canceled(chromium, site_url):
