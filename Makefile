@@ -15,6 +15,8 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Heavy experiments are computed once and shared by the build and the tests; keyed by settings and code.
 export ATTSVM_CACHE ?= $(CURDIR)/.cache/experiments
 
+# As many processes as the machine has cores.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 600 --nbval-sanitize-with tests/nbval.cfg
 
 .DEFAULT_GOAL := help
@@ -27,6 +29,7 @@ help:
 	@echo "make notebooks  execute the chapters and bring them to their committed form"
 	@echo "make pyodide    what the tests of Python in the page need (npm)"
 	@echo "make lite       Jupyter in the browser, for the next make book"
+	@echo "make test-lite, make test-binder: chapters run in that Jupyter, and as on Binder"
 	@echo "make bench      the project against plain baselines, after make book"
 	@echo "make lint, make test-library, make test-book: the parts of make test"
 	@echo "make clean      remove what was built (clean-all: the virtual environment too)"
@@ -63,11 +66,12 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 
 test-library: $(INSTALLED)
-	$(BIN)/python -m pytest tests --ignore tests/site --ignore tests/browser --ignore tests/lite
+	$(PYTEST) tests $(foreach part,site browser lite binder,--ignore tests/$(part))
 
 # The chapters under nbval, strict, and the built pages in a real browser.
 test-book: $(INSTALLED)
-	$(BIN)/python -m pytest $(NBVAL) book $(wildcard tests/browser) tests/site
+	$(PYTEST) --dist loadfile $(NBVAL) book
+	$(PYTEST) tests/browser tests/site
 
 # What the tests of Python in the page answer its requests with; without it they are skipped. Needs npm.
 pyodide: $(INSTALLED)

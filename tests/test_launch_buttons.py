@@ -21,7 +21,7 @@ HOW_TO_SET = "Set `repository: url` in _config.yml"
 
 
 def build(folder, url=None, branch=None):
-    """(hrefs of launch buttons, log) of a one-chapter book built with the project's `_config.yml`."""
+    """Of a one-chapter book with the project's `_config.yml`: hrefs of launch buttons, log, Colab's first line."""
     settings = yaml.safe_load((ROOT / "_config.yml").read_text())
     if url is not None:
         settings["repository"]["url"] = url
@@ -32,7 +32,7 @@ def build(folder, url=None, branch=None):
     config |= {"nb_execution_mode": "off", "html_static_path": [], "html_css_files": [], "html_favicon": ""}
     config["external_toc_path"] = str(folder / "_toc.yml")
     (folder / "book").mkdir()
-    chapter = new_notebook(cells=[new_markdown_cell("# A chapter", id="title")])
+    chapter = new_notebook(cells=[new_markdown_cell("# A chapter\n\n{{ install }}", id="title")])
     nbformat.write(chapter, folder / "book" / "chapter.ipynb")
     (folder / "book" / "references.bib").write_text("")
     (folder / "_toc.yml").write_text("format: jb-book\nroot: book/chapter\n")
@@ -42,7 +42,7 @@ def build(folder, url=None, branch=None):
         app.build()
     page = BeautifulSoup((folder / "out" / "book" / "chapter.html").read_text(), "html.parser")
     links = [link["href"] for link in page.select(".dropdown-launch-buttons a[href]")]
-    return links, log.getvalue()
+    return links, log.getvalue(), page.select_one("code").text
 
 
 @pytest.fixture(autouse=True)
@@ -52,13 +52,15 @@ def _no_setting_from_outside(monkeypatch):
 
 
 def test_without_an_address_there_are_no_buttons_and_the_build_says_how_to_set_it(tmp_path):
-    links, log = build(tmp_path, url="")
+    links, log, install = build(tmp_path, url="")
     assert links == []
+    assert "https://github.com/OWNER/NAME@main" in install
     assert HOW_TO_SET in log
 
 
 def test_buttons_point_at_the_configured_repository_and_branch(tmp_path):
-    links, log = build(tmp_path, url="https://github.com/someone/the-book/", branch="stable")
+    links, log, install = build(tmp_path, url="https://github.com/someone/the-book/", branch="stable")
+    assert install == '%pip install -q "attsvm_lib[book] @ git+https://github.com/someone/the-book@stable"'
     assert links == [
         "https://mybinder.org/v2/gh/someone/the-book/stable?urlpath=lab/tree/book/chapter.ipynb",
         "https://colab.research.google.com/github/someone/the-book/blob/stable/book/chapter.ipynb",
@@ -69,5 +71,5 @@ def test_buttons_point_at_the_configured_repository_and_branch(tmp_path):
 def test_the_environment_overrides_the_configuration(tmp_path, monkeypatch):
     monkeypatch.setenv("BOOK_REPOSITORY_URL", "https://gitlab.com/other/copy.git")
     monkeypatch.setenv("BOOK_REPOSITORY_BRANCH", "draft")
-    links, _ = build(tmp_path, url="https://github.com/someone/the-book")
+    links, _, _ = build(tmp_path, url="https://github.com/someone/the-book")
     assert links == ["https://mybinder.org/v2/gl/other%2Fcopy/draft?urlpath=lab/tree/book/chapter.ipynb"]

@@ -2,7 +2,7 @@
 
 The setting is `repository: {url, branch}` in `_config.yml`; the environment variables BOOK_REPOSITORY_URL and
 BOOK_REPOSITORY_BRANCH override it. While the address is empty there are no buttons, and the build says how to
-set it.
+set it. Pages name the address and the branch as {{ install }}, what a chapter in Colab runs first.
 """
 
 import os
@@ -30,6 +30,9 @@ def configure(app, config):
     branch = os.environ.get("BOOK_REPOSITORY_BRANCH", options.get("repository_branch", "")).strip()
     options["repository_url"] = url.removesuffix(".git")
     options["repository_branch"] = branch or "main"
+    source = f"{options['repository_url'] or 'https://github.com/OWNER/NAME'}@{options['repository_branch']}"
+    install = f'`%pip install -q "attsvm_lib[book] @ git+{source}"`'
+    config.myst_substitutions = {**config.myst_substitutions, "install": install}
     if url:
         # Colab opens notebooks of GitHub only; for another host the theme warns and the build fails.
         options["launch_buttons"] = LAUNCHERS | ({} if "github.com" in url else {"colab_url": ""})
