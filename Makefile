@@ -16,7 +16,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export ATTSVM_CACHE ?= $(CURDIR)/.cache/experiments
 
 # As many processes as the machine has cores.
-PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 600 --nbval-sanitize-with tests/nbval.cfg
 
 .DEFAULT_GOAL := help

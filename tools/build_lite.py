@@ -18,7 +18,7 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "lite"
 WIDGETS = ("ipywidgets", "jupyterlab_widgets", "anywidget", "psygnal", "comm", "typing_extensions")
-PACKAGES = "'typing_extensions>=4.12' attsvm_lib ipywidgets anywidget matplotlib joblib"
+PACKAGES = "'typing_extensions>=4.12' attsvm_lib ipywidgets anywidget scipy matplotlib joblib"
 SETUP = f"""import sys
 
 if sys.platform == "emscripten":  # Jupyter in the browser: the library and the widgets come with the book

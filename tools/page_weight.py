@@ -52,6 +52,17 @@ def measure(browser, base, pages):
     return weights
 
 
+def site_sizes():
+    """MB of the built book as it lies on a server: without Jupyter in the browser, and of that Jupyter alone."""
+    sizes = {path: path.stat().st_size / 1e6 for path in HTML.rglob("*") if path.is_file()}
+    lite = sum(size for path, size in sizes.items() if HTML / "lite" in path.parents)
+    return sum(sizes.values()) - lite, lite
+
+
+def site_summary():
+    return "whole site: {:.1f} MB, and {:.1f} MB for Jupyter in the browser".format(*site_sizes())
+
+
 def write_report(weights):
     REPORT.write_text(json.dumps(weights, indent=1) + "\n")
 
@@ -74,6 +85,7 @@ def main():
         weights = measure(browser, base, pages)
     write_report(weights)
     print(summary(weights))
+    print(site_summary())
 
 
 if __name__ == "__main__":

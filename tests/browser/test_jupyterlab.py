@@ -16,6 +16,7 @@ from playwright.sync_api import TimeoutError
 
 from attsvm_lib.scene import Choice, Drag, Panel, Path, Points, Readout, Scene, Slider, Time, scene
 
+pytestmark = pytest.mark.xdist_group("jupyterlab")  # one server
 TOKEN = secrets.token_hex(16)
 STEPS = np.arange(21)
 SOURCE = """

@@ -6,6 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
+from local_site import ROOT
 from site_pages import EXTRA_PAGES, PAGES
 
 RESOURCE_LINKS = {"stylesheet", "icon", "preload", "modulepreload", "manifest", "prefetch", "preconnect"}
@@ -51,6 +52,19 @@ def test_no_page_shows_a_traceback(html, page):
     text = soup(html / page).get_text()
     assert "Traceback (most recent call last)" not in text
     assert not soup(html / page).select(".output.traceback")
+
+
+def test_each_chapter_has_a_button_that_opens_it_in_the_browsers_jupyter(html, page):
+    if not (html / "lite").is_dir():
+        pytest.skip("Jupyter in the browser is not built: run `make lite`, then `make book`")
+    links = [urlsplit(link["href"]) for link in soup(html / page).select(".dropdown-launch-buttons a[href*='lite/']")]
+    if not (ROOT / page).with_suffix(".ipynb").is_file():
+        assert not links
+        return
+    (link,) = links
+    notebook = html / "lite" / "files" / link.query.removeprefix("path=")
+    assert ((html / page).parent / link.path).resolve() == html / "lite" / "lab" / "index.html"
+    assert notebook.stem == (html / page).stem and notebook.is_file()
 
 
 def test_what_a_cell_prints_stands_in_one_box(html, page):

@@ -1,7 +1,9 @@
 """A first visit to a page stays light: everything it loads, compressed, against the budget."""
 
 import page_weight
+import pytest
 
+pytestmark = pytest.mark.xdist_group("weights")  # measured once
 BUDGET_KB = 1500
 WHOLE_BOOK_MB = 15
 
@@ -16,5 +18,5 @@ def test_the_measurement_counts_scripts_style_sheets_fonts_and_the_page(weights,
 
 
 def test_the_whole_book_without_its_jupyter_stays_small(html):
-    total = sum(p.stat().st_size for p in html.rglob("*") if p.is_file() and html / "lite" not in p.parents)
-    assert total <= WHOLE_BOOK_MB * 1e6, f"{total / 1e6:.1f} MB"
+    book, _ = page_weight.site_sizes()
+    assert book <= WHOLE_BOOK_MB
