@@ -5,6 +5,10 @@ from python_in_pages import IDLE, check, off_grid
 from attsvm_lib import scenes
 
 WHOLE = 900_000  # ms for a chapter; one or two minutes on an idle machine
+SHOWN = """path => {
+  const widget = window.jupyterapp?.shell.currentWidget;  // another notebook's at first, where one was open before
+  return widget?.context?.path === path && widget.node.querySelector('.jp-Cell');
+}"""
 RUN = """async () => {
   const { sessionContext } = jupyterapp.shell.currentWidget;
   await sessionContext.ready;
@@ -22,9 +26,9 @@ ENDED = f"""() => {{
 }}"""
 
 
-def run_all(tab):
-    """Runs every cell of the notebook that the tab shows; its code cells as dicts: source, outputs, done."""
-    tab.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=WHOLE)
+def run_all(tab, path):
+    """Runs every cell of the notebook at `path`, which the tab opens; its code cells as dicts: source, outputs, done."""
+    tab.wait_for_function(SHOWN, arg=path, timeout=WHOLE)
     tab.evaluate(RUN)
     tab.wait_for_function(ENDED, timeout=WHOLE, polling=1000)
     return tab.evaluate(CELLS)

@@ -65,7 +65,7 @@ def test_a_chapter_runs_from_top_to_bottom(chromium, lab, repository, chapter):
     tab, asked = context.new_page(), []
     tab.on("request", lambda r: asked.append(r.url))
     tab.goto(f"{lab}lab/tree/book/{chapter}.ipynb?token={TOKEN}")
-    cells = run_all(tab)
+    cells = run_all(tab, f"book/{chapter}.ipynb")
     assert not errors(cells)
     check_first_explorable(tab)
     assert all(url.startswith(("http://127.0.0.1", "data:", "blob:")) for url in asked)

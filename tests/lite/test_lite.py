@@ -34,7 +34,7 @@ def test_a_chapter_runs_from_top_to_bottom(chromium, lite_url, chapter):
     tab, asked = context.new_page(), []
     tab.on("request", lambda r: asked.append(r.url))
     tab.goto(f"{lite_url}lab/index.html?path=book/{chapter}.ipynb")
-    cells = run_all(tab)
+    cells = run_all(tab, f"book/{chapter}.ipynb")
     assert not errors(cells)
     needed = any("cvxpy" in c["source"] for c in cells[1:])  # the first one is the browser's own
     assert ("needs cvxpy" in printed(cells)) == needed
