@@ -27,7 +27,7 @@ ENDED = f"""() => {{
 
 
 def run_all(tab, path):
-    """Runs every cell of the notebook at `path`, which the tab opens; its code cells as dicts: source, outputs, done."""
+    """Runs every cell of the notebook at `path`, which the tab opens; its code cells: source, outputs, done."""
     tab.wait_for_function(SHOWN, arg=path, timeout=WHOLE)
     tab.evaluate(RUN)
     tab.wait_for_function(ENDED, timeout=WHOLE, polling=1000)
