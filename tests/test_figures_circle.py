@@ -56,7 +56,7 @@ def test_matrices_share_one_color_scale():
 
 def test_means_of_rank_leaders_and_clusters_are_drawn():
     rank, leading, clusters = np.array([[1, 3], [2, 2]]), np.array([[0, 1], [2, 2]]), np.array([[5, 5], [2, 2]])
-    run = LeaderRuns(rank, leading, clusters, clusters, rank > 1, np.array([True, True]), np.zeros((2, 5, 1)))
+    run = LeaderRuns(rank, leading, clusters, clusters, rank > 1, [True, True], np.zeros((2, 5, 1)), rank[None])
     figure = leader_figure([0.0, 1.0], {"one": run, "two": run})
     assert len(figure.axes) == 2
     drawn = {line.get_label(): line.get_ydata().tolist() for line in figure.axes[1].lines}
