@@ -9,10 +9,12 @@ SHOWN = """path => {
   const widget = window.jupyterapp?.shell.currentWidget;  // another notebook's at first, where one was open before
   return widget?.context?.path === path && widget.node.querySelector('.jp-Cell');
 }"""
-RUN = """async () => {
+KERNEL = """async () => {
   const { sessionContext } = jupyterapp.shell.currentWidget;
   await sessionContext.ready;
   while (!sessionContext.session?.kernel) await new Promise((f) => setTimeout(f, 200));
+}"""
+RUN = """async () => {
   await jupyterapp.commands.execute('notebook:clear-all-cell-outputs');
   jupyterapp.commands.execute('notebook:run-all-cells');
 }"""
@@ -26,9 +28,15 @@ ENDED = f"""() => {{
 }}"""
 
 
+def wait_for_kernel(tab, path):
+    """Until the tab shows the notebook at `path` and it has its kernel: a cell run before makes Jupyter ask for one."""
+    tab.wait_for_function(SHOWN, arg=path, timeout=WHOLE)
+    tab.evaluate(KERNEL)
+
+
 def run_all(tab, path):
     """Runs every cell of the notebook at `path`, which the tab opens; its code cells: source, outputs, done."""
-    tab.wait_for_function(SHOWN, arg=path, timeout=WHOLE)
+    wait_for_kernel(tab, path)
     tab.evaluate(RUN)
     tab.wait_for_function(ENDED, timeout=WHOLE, polling=1000)
     return tab.evaluate(CELLS)

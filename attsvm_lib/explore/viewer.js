@@ -143,10 +143,12 @@ function liveScene(message, buffers) {
   };
 }
 
-// One request in flight; of those that arrive meanwhile only the newest is kept.
+// One request in flight; of those that arrive meanwhile only the newest is kept. `slow`: the last one took longer than
+// a step of a control should.
+const PROMPT = 100; // ms
 class Newest {
   constructor(done, failed) {
-    Object.assign(this, { done, failed, busy: false, next: null, epoch: 0 });
+    Object.assign(this, { done, failed, busy: false, slow: false, next: null, epoch: 0 });
   }
 
   drop() {
@@ -160,10 +162,12 @@ class Newest {
     this.busy = true;
     while (this.next) {
       const { host, scene, parameters } = this.next,
-        epoch = this.epoch;
+        epoch = this.epoch,
+        begin = performance.now();
       this.next = null;
       try {
         const answer = await host.request(scene, parameters);
+        this.slow = performance.now() - begin > PROMPT;
         if (epoch === this.epoch) this.done(liveScene(...answer));
       } catch (error) {
         if (epoch === this.epoch) this.failed(error);
@@ -1344,6 +1348,8 @@ class View {
       this.newest.drop();
       this.display(this.grid.at(g));
     } else {
+      // A slow scene shows the nearest stored picture until the exact one is there.
+      if (this.newest.slow) this.display(this.grid.at(g));
       this.showControls();
       this.newest.ask(this.host, this.spec.scene, this.values());
     }

@@ -10,8 +10,9 @@ import sys
 import nbformat
 import numpy as np
 import pytest
-from driving import Explorable, compare, whole_grid
+from driving import TOLERANCE, Explorable, compare, coordinates, whole_grid
 from jupyter_servers import jupyter
+from notebook_in_jupyter import wait_for_kernel
 from playwright.sync_api import TimeoutError
 
 from attsvm_lib.scene import Choice, Drag, Panel, Path, Points, Readout, Scene, Slider, Time, scene
@@ -83,6 +84,7 @@ def lab(tmp_path_factory):
         "--no-browser",
         "--ip=127.0.0.1",
         "--allow-root",
+        "--LabApp.expose_app_in_browser=True",
         f"--IdentityProvider.token={TOKEN}",
         f"--ServerApp.root_dir={root}",
     ]
@@ -103,8 +105,7 @@ def live(chromium, lab):
         ),
     )
     tab.goto(lab)
-    tab.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=90_000)
-    tab.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(timeout=90_000)
+    wait_for_kernel(tab, "live.ipynb")
     run_cell(tab, 0)
     tab.locator(".ex-root[data-live=true]").wait_for(timeout=60_000)
     yield Explorable(tab.locator(".ex-root").first, bowl)
@@ -218,6 +219,28 @@ def test_the_notebook_does_not_take_the_keys(live):
     live.control("play").focus()
     live.page.keyboard.press("x")
     assert cells.count() == count and live.page.evaluate(active) == where
+
+
+def test_a_slow_answer_is_preceded_by_the_nearest_stored_picture(live, ranges):
+    meanwhile = live.root.evaluate(
+        """async (root) => {
+          const view = root.exView, real = view.host.request.bind(view.host);
+          const after = (ms) => new Promise((r) => setTimeout(r, ms));
+          view.host.request = async (...a) => { await after(200); return real(...a); };
+          view.choose("step", 0.31);
+          while (view.newest.busy) await after(20);
+          view.choose("step", 1.47);
+          view.host.request = real;
+          return root.exState();
+        }"""
+    )
+    assert (meanwhile["source"], meanwhile["parameters"]["step"]) == ("grid", 1.47)
+    now = meanwhile["parameters"]
+    stored = bowl(step=1.5, start=tuple(now["start"]), kind=now["kind"]).marks["path"]
+    x = coordinates(bowl, "path", stored)["x"].ravel()
+    np.testing.assert_allclose(meanwhile["marks"]["path"]["x"], x, rtol=0, atol=4 * TOLERANCE)
+    wait_until(live, "s.source === 'live' && s.parameters.step === 1.47")
+    compare(live, ranges)
 
 
 def test_only_the_newest_of_many_values_is_computed(live, ranges):
