@@ -88,7 +88,7 @@ lite: $(INSTALLED)
 test-lite: $(INSTALLED)
 	$(BIN)/python -m pytest tests/lite
 
-# A start as on Binder: a clone, a fresh environment from requirements.txt alone, JupyterLab, a chapter of each part.
+# A start as on Binder: the files alone, a fresh environment from requirements.txt alone, JupyterLab, a chapter of each part.
 test-binder: $(INSTALLED)
 	$(BIN)/python -m pytest tests/binder
 
