@@ -38,7 +38,7 @@ def explain_cvxpy(shell):
             met.append(error)
             print(EXPLANATION)
         elif met:
-            print(f"This cell needs {error.name}, which a cell with cvxpy would have defined.")
+            print(f"This cell needs the name {error.name!r}, which a cell with cvxpy would have defined.")
         else:
             shell.custom_exceptions, kept = (), shell.custom_exceptions
             try:

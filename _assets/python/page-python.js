@@ -25,37 +25,50 @@
     }
 
     start() {
-      return (this.started ??= this.boot().catch((error) => {
-        this.end(error.message);
-        throw error;
-      }));
+      if (!this.started) {
+        const turn = (this.turn = {});
+        this.started = this.boot(turn).catch((error) => {
+          if (this.turn === turn) this.end(error.message);
+          throw error;
+        });
+      }
+      return this.started;
     }
 
-    async boot() {
+    // A start that was canceled while it waited must not go on.
+    async boot(turn) {
+      const current = () => {
+        if (this.turn !== turn) throw new Error("stopped");
+      };
       if (location.protocol === "file:") throw new Error(FILE);
       this.tell("starting", "");
       const response = await fetch(new URL("python.json", here));
       if (!response.ok) throw new Error(`python.json: HTTP ${response.status}`);
       const { pyodide, wheel } = await response.json();
-      this.worker = new Worker(new URL("worker.mjs", here), { type: "module" });
+      current();
+      const worker = (this.worker = new Worker(new URL("worker.mjs", here), { type: "module" }));
       await new Promise((resolve, reject) => {
         const fail = (text) => reject(new Error(text)),
           late = () => fail("nothing has arrived for a minute");
         let timer = setTimeout(late, this.stalled);
-        this.abort = fail;
-        this.worker.onerror = (e) => fail(e.message || "the worker could not be started");
-        this.worker.onmessage = ({ data: { kind, text } }) => {
+        this.abort = (text) => {
+          clearTimeout(timer);
+          fail(text);
+        };
+        worker.onerror = (e) => fail(e.message || "the worker could not be started");
+        worker.onmessage = ({ data: { kind, text } }) => {
           clearTimeout(timer);
           if (kind === "alive") return resolve();
           if (kind === "failed") return fail(text);
           timer = setTimeout(late, this.stalled);
           this.tell("starting", text);
         };
-        this.worker.postMessage({ kind: "start", pyodide, wheel: new URL(wheel, here).href });
+        worker.postMessage({ kind: "start", pyodide, wheel: new URL(wheel, here).href });
       });
+      current();
       this.abort = null;
-      this.worker.onmessage = ({ data }) => this.settle(data);
-      this.worker.onerror = (e) => this.end(e.message || "Python stopped");
+      worker.onmessage = ({ data }) => this.settle(data);
+      worker.onerror = (e) => this.end(e.message || "Python stopped");
       this.tell("on");
     }
 
@@ -99,7 +112,7 @@
     end(reason) {
       this.worker?.terminate();
       this.abort?.(reason);
-      this.worker = this.started = this.abort = null;
+      this.worker = this.started = this.abort = this.turn = null;
       for (const { reject, timers } of this.waiting.values()) {
         timers.forEach(clearTimeout);
         reject(new Error(reason || "stopped"));
@@ -113,6 +126,20 @@
 
   addEventListener("pagehide", () => python.state !== "off" && python.end(""));
 
+  const nearest = (grid, v) => grid.reduce((a, b) => (Math.abs(b - v) < Math.abs(a - v) ? b : a));
+
+  // Moves the explorables that wait for an answer to their nearest stored values: what was stopped is not asked again.
+  function back() {
+    for (const { exView: view } of document.querySelectorAll(".ex-root[data-python=busy]")) {
+      if (!view.newest.busy) continue;
+      for (const p of view.spec.parameters) {
+        const v = view.model.get(p.name);
+        if (p.kind === "slider") view.choose(p.name, nearest(p.values, v));
+        if (p.kind === "drag") view.choose(p.name, [nearest(p.x, v[0]), nearest(p.y, v[1])]);
+      }
+    }
+  }
+
   // The button of one explorable: it offers Python, then shows the progress and cancels, or stops a long computation.
   function offer(root) {
     if (root.querySelector(".ex-python")) return;
@@ -120,14 +147,16 @@
     const begin = () => python.start().catch(() => {}); // the reason has been told
     button.addEventListener("click", () => {
       const { state } = python;
+      if (state === "busy") back();
       if (state !== "off") python.end("");
       if (state !== "starting") begin();
     });
     const show = (state, text) => {
       root.dataset.python = state;
       button.hidden = state === "on";
-      const loading = `Cancel (loading ${text})`;
-      button.textContent = { off: OFFER, starting: loading, busy: text ? loading : "Stop computing" }[state] ?? "";
+      const loading = text && `Cancel (loading ${text})`;
+      button.textContent =
+        { off: OFFER, starting: loading || "Cancel", busy: loading || "Stop computing" }[state] ?? "";
       root.exView.use(state === "on" || state === "busy" ? python : null);
       if (state === "off" && text) root.exView.say(`Python does not run: ${text}. The stored values go on working.`, true);
     };

@@ -193,6 +193,36 @@ def test_a_start_can_be_canceled(chromium, site_url):
         assert not opened.message()
 
 
+def test_a_start_that_was_canceled_early_does_not_go_on(chromium, site_url):
+    held = []
+    with Page(chromium, site_url + FIRST) as opened:
+        opened.context.route("**/python.json", lambda route: held.append(route))
+        opened.start(state="starting")
+        opened.tab.wait_for_timeout(500)
+        opened.roots.nth(0).locator(BUTTON).click()
+        opened.wait("off")
+        held[0].continue_()
+        opened.tab.wait_for_timeout(1000)
+        assert opened.roots.nth(0).get_attribute("data-python") == "off"
+        assert not opened.message() and not opened.foreign()
+
+
+def test_what_was_stopped_is_not_computed_again(chromium, site_url):
+    with Page(chromium, site_url + FIRST) as opened:
+        opened.start()
+        root = opened.roots.nth(0)
+        scene = scenes.get(root.get_attribute("data-scene"))
+        root.evaluate("root => { root.exPython.long = 0; root.exPython.worker.postMessage = () => {}; }")
+        root.evaluate("(root, all) => Object.entries(all).forEach(([n, v]) => root.exSet(n, v))", off_grid(scene))
+        opened.wait("busy")
+        root.locator(BUTTON).click()
+        opened.wait("starting")
+        opened.wait("on")
+        opened.tab.wait_for_timeout(500)
+        assert root.evaluate("root => [root.exState().source, root.exPython.waiting.size]") == ["grid", 0]
+        check(opened.ask(off_grid(scene)), scene)
+
+
 def test_leaving_the_page_during_the_start_raises_nothing(chromium, site_url):
     problems = []
     with Page(chromium, site_url + FIRST, {"numpy-": "never"}) as opened:
