@@ -21,7 +21,7 @@ def test_cells_that_need_cvxpy_or_what_it_would_have_given_say_so(shell, capsys)
     shell.run_cell("W = cp.Variable(size)")
     assert capsys.readouterr().out.startswith("This cell needs cvxpy, which does not run in a browser.")
     shell.run_cell("print(W.value)")
-    assert capsys.readouterr().out == "This cell needs W, which a cell with cvxpy would have defined.\n"
+    assert capsys.readouterr().out == "This cell needs the name 'W', which a cell with cvxpy would have defined.\n"
     shell.run_cell("print(size)")
     assert capsys.readouterr().out == "3\n"
 
