@@ -1,6 +1,6 @@
 """Runs a chapter in a Jupyter that a real browser shows, and compares what its explorable computes with the library."""
 
-from python_in_pages import IDLE, check, off_grid
+from python_in_pages import answer, check, choose, off_grid
 
 from attsvm_lib import scenes
 
@@ -59,6 +59,5 @@ def check_first_explorable(tab):
     root = tab.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .ex-root[data-live=true]").first
     root.wait_for(timeout=60_000)
     scene = scenes.get(root.get_attribute("data-scene"))
-    root.evaluate("(root, all) => Object.entries(all).forEach(([n, v]) => root.exSet(n, v))", off_grid(scene))
-    tab.wait_for_function(IDLE, arg=root.element_handle(), timeout=WHOLE)
-    check(root.evaluate("root => root.exState()"), scene)
+    choose(root, off_grid(scene))
+    check(answer(root, WHOLE), scene)

@@ -44,6 +44,17 @@ def between(grid, share):
     return float(grid[k] + share * (grid[k + 1] - grid[k]))
 
 
+def choose(root, values):
+    """Sets the parameters of the explorable `root` (a locator)."""
+    root.evaluate("(root, all) => Object.entries(all).forEach(([name, v]) => root.exSet(name, v))", values)
+
+
+def answer(root, timeout):
+    """Waits for the exact picture of what was chosen; the state then."""
+    root.page.wait_for_function(IDLE, arg=root.element_handle(), timeout=timeout)
+    return root.evaluate("root => root.exState()")
+
+
 def check(state, scene):
     """What the page computed against the library here."""
     params = {k: tuple(v) if isinstance(v, list) else v for k, v in state["parameters"].items()}

@@ -60,6 +60,7 @@ def site_sizes():
 
 
 def site_summary():
+    """One line with both sizes."""
     return "whole site: {:.1f} MB, and {:.1f} MB for Jupyter in the browser".format(*site_sizes())
 
 

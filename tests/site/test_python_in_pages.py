@@ -11,7 +11,7 @@ import page_python
 import pyodide_files
 import pytest
 from driving import READY
-from python_in_pages import IDLE, answer_from_files, check, off_grid
+from python_in_pages import answer, answer_from_files, check, choose, off_grid
 from site_pages import PAGES
 
 from attsvm_lib import scenes
@@ -68,10 +68,14 @@ class Page:
 
     def ask(self, values, k=0):
         """Set parameters to values off the grid and wait for Python's answer; the state then."""
-        root = self.roots.nth(k)
-        root.evaluate("(root, all) => Object.entries(all).forEach(([name, v]) => root.exSet(name, v))", values)
-        self.tab.wait_for_function(IDLE, arg=root.element_handle(), timeout=START)
-        return root.evaluate("root => root.exState()")
+        choose(self.roots.nth(k), values)
+        return answer(self.roots.nth(k), START)
+
+    def started(self):
+        """Starts Python; the first explorable's root and its scene."""
+        self.start()
+        root = self.roots.nth(0)
+        return root, scenes.get(root.get_attribute("data-scene"))
 
 
 def test_every_explorable_answers_in_the_page_as_the_library_does(chromium, html, site_url, page):
@@ -124,11 +128,9 @@ def test_a_page_opened_as_a_file_says_that_it_must_be_served(chromium, html):
 
 def test_a_worker_that_dies_is_noticed_and_can_be_started_again(chromium, site_url):
     with Page(chromium, site_url + FIRST) as opened:
-        opened.start()
-        root = opened.roots.nth(0)
-        scene = scenes.get(root.get_attribute("data-scene"))
+        root, scene = opened.started()
         root.evaluate("root => { root.exPython.silent = 500; root.exPython.worker.terminate(); }")
-        root.evaluate("(root, all) => Object.entries(all).forEach(([n, v]) => root.exSet(n, v))", off_grid(scene))
+        choose(root, off_grid(scene))
         opened.wait("off")
         assert "no answer" in opened.message()
         root.evaluate("root => { root.exPython.silent = 60000; }")
@@ -147,8 +149,7 @@ def test_two_explorables_that_ask_at_once_are_both_answered(chromium, site_url):
             [[k, off_grid(found[k])] for k in free],
         )
         for k in free:
-            opened.tab.wait_for_function(IDLE, arg=opened.roots.nth(k).element_handle(), timeout=START)
-            check(opened.roots.nth(k).evaluate("root => root.exState()"), found[k])
+            check(answer(opened.roots.nth(k), START), found[k])
 
 
 def wheel_that_needs_scipy(wheel):
@@ -170,13 +171,11 @@ def test_scipy_is_loaded_when_a_scene_needs_it_and_its_size_is_said(chromium, ht
     (wheel,) = (html / "_static" / "python").glob("*.whl")
     with Page(chromium, site_url + FIRST, {"scipy-": fault}) as opened:
         opened.context.route("**/*.whl?v=*", lambda route: route.fulfill(body=wheel_that_needs_scipy(wheel)))
-        opened.start()
+        root, scene = opened.started()
         assert not [url for url in opened.asked if "scipy" in url]
-        root = opened.roots.nth(0)
         root.evaluate("root => { root.said = []; root.exPython.heard.add((state, text) => root.said.push(text)); }")
-        scene = scenes.get(root.get_attribute("data-scene"))
         if fault:
-            root.evaluate("(root, all) => Object.entries(all).forEach(([n, v]) => root.exSet(n, v))", off_grid(scene))
+            choose(root, off_grid(scene))
             root.locator(".ex-message", has_text="Not computed: scipy could not be loaded").wait_for(timeout=START)
             opened.wait("on")
         else:
@@ -209,11 +208,9 @@ def test_a_start_that_was_canceled_early_does_not_go_on(chromium, site_url):
 
 def test_what_was_stopped_is_not_computed_again(chromium, site_url):
     with Page(chromium, site_url + FIRST) as opened:
-        opened.start()
-        root = opened.roots.nth(0)
-        scene = scenes.get(root.get_attribute("data-scene"))
+        root, scene = opened.started()
         root.evaluate("root => { root.exPython.long = 0; root.exPython.worker.postMessage = () => {}; }")
-        root.evaluate("(root, all) => Object.entries(all).forEach(([n, v]) => root.exSet(n, v))", off_grid(scene))
+        choose(root, off_grid(scene))
         opened.wait("busy")
         root.locator(BUTTON).click()
         opened.wait("starting")
