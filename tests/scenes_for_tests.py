@@ -119,17 +119,18 @@ def drag_a_token(token, model):
     time=Time("time", np.linspace(0, 2, 21), format=".1f", start=5),
 )
 def sphere(beta, symmetric):
-    """Points pulled to the north pole at a speed that grows with beta."""
+    """Points pulled to the north pole at a speed that grows with beta; one of them leaves half-way."""
     rng = np.random.default_rng(3)
     x = rng.normal(size=(12, 3)) * np.array([1, -1 if symmetric else 1, 1])
     x = x + (beta * np.linspace(0, 2, 21))[:, None, None] * np.array([0, 0, 1.0])
     x = x / np.linalg.norm(x, axis=2, keepdims=True)
+    x[10:, 4] = np.nan
     return Scene(
         {
             "particles": Points3D(x, style="particle", label="particles"),
             "pole": Points3D([[0, 0, 1]], style="reference", label="north pole"),
         },
-        {"spread": Readout(x.std(axis=(1, 2)), "spread")},
+        {"spread": Readout(np.nanstd(x, axis=(1, 2)), "spread")},
     )
 
 

@@ -429,7 +429,8 @@ const DRAWERS = {
             c.map((a) => a.at(k)),
           ),
         ]);
-      seen.sort((a, b) => a[3] - b[3]);
+      // absent points first: a comparison with NaN would leave the others out of order
+      seen.sort((a, b) => Number.isNaN(b[3]) - Number.isNaN(a[3]) || a[3] - b[3]);
       seen.forEach(([k, x, y, depth], place) => {
         const at = moved(x, y, box),
           near = clamp((depth / box.half + 1) / 2, 0, 1);
@@ -1029,7 +1030,7 @@ function timeline(view, time) {
   });
   const output = node("output", { for: id, class: "ex-value" });
   let timer = 0,
-    begun = 0,
+    begun = null,
     first = 0;
   const label = () => {
     play.textContent = timer ? "❚❚" : "▶";
@@ -1041,8 +1042,10 @@ function timeline(view, time) {
     label();
     view.hush(false);
   };
-  // with reduced motion: ten steps at most, two a second
+  // Counted from the first tick, whose time may lie before the click's. With reduced motion: ten steps at most, two a
+  // second.
   const tick = (now) => {
+    begun ??= now;
     const span = time.frames - 1,
       part = (now - begun) / 1000,
       stride = Math.max(1, Math.ceil(span / 10));
@@ -1054,7 +1057,7 @@ function timeline(view, time) {
   play.addEventListener("click", () => {
     if (timer) return stop();
     first = view.frame >= time.frames - 1 ? 0 : view.frame;
-    begun = performance.now();
+    begun = null;
     view.hush(true);
     timer = requestAnimationFrame(tick);
     label();
