@@ -126,18 +126,10 @@
 
   addEventListener("pagehide", () => python.state !== "off" && python.end(""));
 
-  const nearest = (grid, v) => grid.reduce((a, b) => (Math.abs(b - v) < Math.abs(a - v) ? b : a));
-
-  // Moves the explorables that wait for an answer to their nearest stored values: what was stopped is not asked again.
+  // The explorables that wait for an answer go to their nearest stored values: what was stopped is not asked again.
   function back() {
-    for (const { exView: view } of document.querySelectorAll(".ex-root[data-python=busy]")) {
-      if (!view.newest.busy) continue;
-      for (const p of view.spec.parameters) {
-        const v = view.model.get(p.name);
-        if (p.kind === "slider") view.choose(p.name, nearest(p.values, v));
-        if (p.kind === "drag") view.choose(p.name, [nearest(p.x, v[0]), nearest(p.y, v[1])]);
-      }
-    }
+    for (const { exView: view } of document.querySelectorAll(".ex-root[data-python=busy]"))
+      if (view.newest.busy) view.toStored();
   }
 
   // The button of one explorable: it offers Python, then shows the progress and cancels, or stops a long computation.

@@ -1296,6 +1296,15 @@ class View {
     this.model.save_changes();
   }
 
+  // Moves the parameters to their nearest stored values, which need no host.
+  toStored() {
+    for (const p of this.spec.parameters) {
+      const { locate, value } = KINDS[p.kind],
+        [k, on] = locate(p, this.model.get(p.name));
+      if (!on) this.choose(p.name, value(p, k));
+    }
+  }
+
   async start() {
     const grid = await inflate(this.model.get("_data"));
     if (this.closed) return;

@@ -4,12 +4,15 @@ library's.
 
 import re
 
+import numpy as np
 import pytest
 import scenes_for_tests as examples
 from driving import READY, WAYS, Explorable, compare, drive, tab_order, whole_grid, widget_of
 from explorable_page import page
+from python_in_pages import choose, off_grid
 
 from attsvm_lib import scenes
+from attsvm_lib.explore import live
 
 NAME = """e => e.labels?.length ? [...e.labels].map((l) => l.textContent).join()
   : e.getAttribute('aria-label') ?? document.getElementById(e.getAttribute('aria-labelledby'))?.textContent"""
@@ -153,12 +156,11 @@ def test_playing_while_each_control_is_switched_stays_within_the_frames(show, na
     e.root.evaluate(
         "(root, seen) => root.exView.model.on('change:frame', () => seen.push(root.exView.frame))", frames
     )
-    choose = "(root, [name, value]) => root.exSet(name, value)"
     for parameter, p in e.scene.parameters.items():
-        e.root.evaluate(choose, ["frame", 0])
+        choose(e.root, {"frame": 0})
         e.control("play").click()
         for value in (p.grid[0], p.grid[-1]):
-            e.root.evaluate(choose, [parameter, value])
+            choose(e.root, {parameter: value})
             e.page.evaluate("() => new Promise(requestAnimationFrame)")
         e.control("play").click()
         compare(e, whole_grid(e.scene))
@@ -245,3 +247,47 @@ def test_removing_it_stops_listening(show):
         )
         == 0
     )
+
+
+class Host:
+    """A host of exact values for an explorable; it answers its oldest request when the test says so."""
+
+    def __init__(self, explorable):
+        self.explorable = explorable
+        self.root = explorable.root
+        self.root.evaluate(
+            """root => {
+              root.asked = [];
+              root.exView.use({ label: "host", request: (scene, parameters) =>
+                new Promise((resolve, reject) => root.asked.push({ parameters, resolve, reject })) });
+            }"""
+        )
+
+    def asked(self):
+        return self.root.evaluate("root => root.asked.map((r) => r.parameters)")
+
+    def answer(self):
+        reply, buffers = live.evaluate(self.explorable.scene, self.asked()[0])
+        self.root.evaluate(
+            "(root, [reply, all]) => root.asked.shift().resolve([reply, all.map((n) => new Float64Array(n))])",
+            [reply, [np.frombuffer(b).tolist() for b in buffers]],
+        )
+
+    def fail(self, text):
+        self.root.evaluate("(root, text) => root.asked.shift().reject(new Error(text))", text)
+
+    def leave(self):
+        self.root.evaluate("root => root.exView.use(null)")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if off_grid(find(name))])
+def test_it_goes_back_to_the_nearest_stored_values(show, name):
+    (e,) = show(name)
+    host = Host(e)
+    start = e.state()["parameters"]
+    choose(e.root, off_grid(e.scene))
+    assert host.asked() and e.state()["parameters"] == start | off_grid(e.scene)
+    e.root.evaluate("root => root.exView.toStored()")
+    state = compare(e, whole_grid(e.scene))
+    assert state["source"] == "grid"
+    assert state["parameters"] == start | off_grid(e.scene, 0)
