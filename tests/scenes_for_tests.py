@@ -175,4 +175,23 @@ def phase(cell, power, norm):
     )
 
 
-ALL = (drag_a_token, sphere, phase)
+@scene(
+    title="A tilted line",
+    instruction="Turn the line.",
+    caption="A line through the center; its height at the right end is the sine of its angle.",
+    parameters={
+        "angle": Slider("angle", [-60, 0, 60], format=".0f", unit="°"),
+        "rate": Slider("rate η", [0.0316, 0.1, 0.316], format=".2f"),
+    },
+    panels={"plane": Panel(xlim=(-1, 1), ylim=(-1, 1), equal=True)},
+)
+def tilt(angle, rate):
+    """Numbers with a unit, below zero, and printed with fewer digits than they have."""
+    tip = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
+    return Scene(
+        {"line": Segments([-tip], [tip], style="series-2", label="line")},
+        {"height": Readout(tip[1], "height", ".6f"), "rate": Readout(rate, "rate", ".6f")},
+    )
+
+
+ALL = (drag_a_token, sphere, phase, tilt)

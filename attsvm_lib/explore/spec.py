@@ -47,6 +47,7 @@ def _parameter(function: SceneFunction, sample: Scene, p: Parameter) -> dict[str
             "kind": "slider",
             "values": list(p.values),
             "texts": texts(p.values, p.format, p.unit),
+            "unit": p.unit,
             "onlyGrid": p.only_grid,
         }
     if isinstance(p, Choice):

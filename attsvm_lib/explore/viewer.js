@@ -729,9 +729,12 @@ function onArrows(element, step, home) {
 
 const quiet = { "data-lm-suppress-shortcuts": "true" };
 
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
 function slider(view, p) {
   const id = view.unique(),
-    n = p.values.length;
+    n = p.values.length,
+    [lowest, highest] = [p.values[0], p.values[n - 1]];
   const input = node("input", {
     type: "range",
     id,
@@ -742,13 +745,14 @@ function slider(view, p) {
     "data-control": p.name,
   });
   const output = node("output", { for: id, class: "ex-value" });
+  const refusal = node("p", { id: view.unique(), class: "ex-refusal ex-error", role: "alert", hidden: "" });
   const exact = node("input", {
-    type: "number",
+    type: "text",
+    inputmode: lowest < 0 ? "text" : "decimal", // a phone's decimal keys have no minus
+    autocomplete: "off",
     class: "ex-exact",
-    step: "any",
-    min: p.values[0],
-    max: p.values[n - 1],
     "aria-label": `${p.label}: any value`,
+    "aria-describedby": refusal.id,
     hidden: "",
     ...quiet,
   });
@@ -759,12 +763,27 @@ function slider(view, p) {
   };
   const between = (t) => {
     const k = Math.min(Math.floor(t), n - 2);
-    return p.values[k] + (t - k) * (p.values[k + 1] - p.values[k]);
+    const v = p.values[k] + (t - k) * (p.values[k + 1] - p.values[k]);
+    return clamp(Number(v.toPrecision(6)), lowest, highest);
   };
   const free = () => view.host && !p.onlyGrid;
+  const judge = (fine) => {
+    refusal.hidden = fine;
+    refusal.textContent = fine ? "" : `${p.label}: a number from ${p.texts[0]} to ${p.texts[n - 1]}`;
+    fine ? exact.removeAttribute("aria-invalid") : exact.setAttribute("aria-invalid", "true");
+  };
+  let used = null; // the value that the box shows, unless what was typed is refused
+  const restore = () => {
+    exact.value = Number(used.toPrecision(12));
+    judge(true);
+  };
+  const choose = (v) => {
+    view.choose(p.name, v);
+    restore();
+  };
   input.addEventListener("input", () => {
     const t = Number(input.value);
-    view.choose(p.name, Number.isInteger(t) ? p.values[t] : free() ? between(t) : p.values[Math.round(t)]);
+    choose(Number.isInteger(t) ? p.values[t] : free() ? between(t) : p.values[Math.round(t)]);
   });
   input.addEventListener("keydown", (e) => {
     const page = Math.max(1, Math.round(n / 10)),
@@ -782,14 +801,23 @@ function slider(view, p) {
     }[e.key];
     if (to === undefined || e.ctrlKey || e.metaKey || e.altKey) return;
     e.preventDefault();
-    view.choose(p.name, p.values[clamp(to, 0, n - 1)]);
+    choose(p.values[clamp(to, 0, n - 1)]);
   });
+  // A number as readers write it, within the range or as one of the stored values is printed; else undefined.
+  const plain = (text) => text.replace(p.unit, "").trim().replaceAll("−", "-").replace(",", ".");
+  const read = (text) => {
+    const v = NUMBER.test(text) ? Number(text) : NaN;
+    return v >= lowest && v <= highest ? v : p.values[p.texts.findIndex((t) => plain(t) === text)];
+  };
   const typed = () => {
-    const v = Number(exact.value);
-    if (exact.value !== "" && Number.isFinite(v)) view.choose(p.name, clamp(v, p.values[0], p.values[n - 1]));
+    const v = read(plain(exact.value));
+    v === undefined ? judge(false) : choose(v);
   };
   exact.addEventListener("change", typed);
-  exact.addEventListener("keydown", (e) => e.key === "Enter" && typed());
+  exact.addEventListener("keydown", (e) => {
+    if (e.key === "Enter") typed();
+    if (e.key === "Escape") restore();
+  });
   const element = node(
     "div",
     { class: "ex-control ex-slider" },
@@ -797,6 +825,7 @@ function slider(view, p) {
     input,
     output,
     exact,
+    refusal,
   );
   return {
     element,
@@ -805,7 +834,10 @@ function slider(view, p) {
       input.value = value === undefined ? k : place(value);
       input.setAttribute("aria-valuetext", (output.value = text));
       exact.hidden = !free();
-      if (document.activeElement !== exact) exact.value = Number((value ?? p.values[k]).toPrecision(6));
+      const now = value ?? p.values[k];
+      if (now === used && free()) return;
+      used = now;
+      restore();
     },
   };
 }

@@ -291,3 +291,107 @@ def test_it_goes_back_to_the_nearest_stored_values(show, name):
     state = compare(e, whole_grid(e.scene))
     assert state["source"] == "grid"
     assert state["parameters"] == start | off_grid(e.scene, 0)
+
+
+def exact_box(e, name):
+    """The box for exact values of a slider, and what is said beneath it."""
+    control = e.control(name).locator("..")
+    return control.locator(".ex-exact"), control.locator("[role=alert]")
+
+
+def enter(box, text, key="Enter"):
+    box.fill(text)
+    box.press(key)
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "value"),
+    [
+        ("angle", "0.3", 0.3),
+        ("angle", "0,3", 0.3),
+        ("angle", " +.5 ", 0.5),
+        ("angle", "1e-3", 0.001),
+        ("angle", "1E−3", 0.001),
+        ("angle", "−45", -45),
+        ("angle", "-45.", -45),
+        ("angle", "59.9 °", 59.9),
+        ("angle", "−60°", -60),
+        ("rate", "0,05", 0.05),
+        ("rate", "0.03", 0.0316),  # the ends as they are printed
+        ("rate", "0.32", 0.316),
+    ],
+)
+def test_a_number_is_typed_as_readers_write_it(show, name, typed, value):
+    (e,) = show(examples.tilt.name)
+    host = Host(e)
+    box, said = exact_box(e, name)
+    assert box.get_attribute("type") == "text"
+    enter(box, typed)
+    assert e.value(name) == value
+    assert box.input_value() == f"{value:g}" and not box.get_attribute("aria-invalid") and not said.is_visible()
+    while host.asked():
+        host.answer()
+    compare(e, whole_grid(e.scene))
+
+
+REFUSED = ["1e9", "−61", "60.01", "0.3.1", "1,000.5", "abc", "", "1e999", "Infinity", "0x10", "1 2", "30%", "--1", "."]
+
+
+@pytest.mark.parametrize("typed", REFUSED)
+@pytest.mark.parametrize("key", ["Enter", "Tab"])
+def test_what_is_no_number_of_the_range_is_refused_and_kept(show, typed, key):
+    (e,) = show(examples.tilt.name, width=360)
+    host = Host(e)
+    box, said = exact_box(e, "angle")
+    before = e.state()
+    enter(box, typed, key)
+    assert said.text_content() == "angle: a number from −60° to 60°" and said.is_visible()
+    assert box.get_attribute("aria-describedby") == said.get_attribute("id")
+    assert (box.get_attribute("aria-invalid"), box.input_value()) == ("true", typed)
+    assert e.state() == before and not host.asked()
+    assert e.page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert said.evaluate("e => e.scrollWidth <= e.clientWidth")
+    enter(box, "12")
+    assert e.value("angle") == 12 and box.input_value() == "12"
+    assert not box.get_attribute("aria-invalid") and not said.is_visible() and not said.text_content()
+
+
+def way_out(e, host, how):
+    """Makes a refused text go away without a number: by a key, the slider, Python, or because the host leaves."""
+    if how == "Escape":
+        exact_box(e, "angle")[0].press("Escape")
+    elif how == "slider":
+        e.control("angle").press("Home")
+    elif how == "no move":
+        e.control("angle").press("ArrowLeft")
+    elif how == "elsewhere":
+        choose(e.root, {"angle": 60})
+    else:
+        host.leave()
+        Host(e)
+
+
+@pytest.mark.parametrize("how", ["Escape", "slider", "no move", "elsewhere", "host"])
+def test_a_refused_text_goes_when_the_value_is_set_otherwise(show, how):
+    (e,) = show(examples.tilt.name)
+    host = Host(e)
+    box, said = exact_box(e, "angle")
+    choose(e.root, {"angle": -60})
+    enter(box, "1e9")
+    choose(e.root, {"rate": 0.05})  # another control
+    e.page.set_viewport_size({"width": 700, "height": 900})
+    host.fail("no number")
+    assert e.root.locator(".ex-message").text_content() == "Not computed: no number"
+    assert said.is_visible() and box.input_value() == "1e9"
+    way_out(e, host, how)
+    assert box.input_value() == str(e.value("angle")) and not box.get_attribute("aria-invalid")
+    assert not said.is_visible() and not said.text_content()
+
+
+def test_the_box_shows_the_value_that_a_slider_between_stored_values_has(show):
+    (e,) = show(examples.tilt.name)
+    Host(e)
+    for share in (0.123, 0.777, 0.9999, 1):
+        slider = e.control("rate").bounding_box()
+        e.page.mouse.click(slider["x"] + 9 + share * (slider["width"] - 18), slider["y"] + slider["height"] / 2)
+        assert float(exact_box(e, "rate")[0].input_value()) == e.value("rate") <= 0.316
