@@ -4,6 +4,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const STORED = "precomputed values";
+const MOMENT = 150; // ms in which the exact picture may come before what is shown is marked
 let views = 0;
 
 function node(tag, attributes = {}, ...children) {
@@ -1194,11 +1195,18 @@ class View {
       host: null,
       frame: 0,
       scene: null,
+      waiting: false,
     });
     this.starts = Object.fromEntries(this.spec.parameters.map((p) => [p.name, model.get(p.name)]));
     this.newest = new Newest(
-      (scene) => this.display(scene),
-      (error) => this.say(`Not computed: ${error.message}`, true),
+      (scene) => {
+        this.display(scene);
+        this.heard();
+      },
+      (error) => {
+        this.say(`Not computed: ${error.message}`, true);
+        this.heard();
+      },
     );
     this.build(element);
   }
@@ -1237,7 +1245,7 @@ class View {
         ),
       ),
     );
-    const numbers = node(
+    this.numbers = node(
       "div",
       { class: "ex-readouts" },
       ...spec.readouts.map((r, i) =>
@@ -1254,7 +1262,7 @@ class View {
     const side = node(
       "div",
       { class: "ex-side" },
-      ...(this.readouts.length ? [numbers] : []),
+      ...(this.readouts.length ? [this.numbers] : []),
       this.message,
       node(
         "div",
@@ -1270,6 +1278,7 @@ class View {
         "aria-labelledby": title,
         "data-scene": spec.scene,
         "data-ready": "false",
+        "data-waiting": "false",
       },
       hatch,
       node(
@@ -1310,6 +1319,7 @@ class View {
     return {
       scene: this.spec.scene,
       source: this.scene.source,
+      waiting: this.waiting,
       frame: this.frame,
       parameters: this.values(),
       marks,
@@ -1366,7 +1376,7 @@ class View {
   use(host) {
     if (host === this.host || this.closed) return;
     this.host = host;
-    this.badge.textContent = host?.label ?? STORED;
+    this.name();
     this.root.dataset.live = String(Boolean(host));
     this.update();
   }
@@ -1391,12 +1401,41 @@ class View {
     if (exact || !this.host) {
       this.newest.drop();
       this.display(this.grid.at(g));
+      this.heard();
     } else {
+      this.expect();
       // A slow scene shows the nearest stored picture until the exact one is there.
       if (this.newest.slow) this.display(this.grid.at(g));
       this.showControls();
       this.newest.ask(this.host, this.spec.scene, this.values());
     }
+  }
+
+  // The exact picture is asked for: if it takes a moment, what is shown until then is marked.
+  expect() {
+    if (this.newest.slow) this.wait(true);
+    else this.moment ||= setTimeout(() => this.wait(true), MOMENT);
+  }
+
+  // An answer has come, or none is wanted any more.
+  heard() {
+    clearTimeout(this.moment);
+    this.moment = 0;
+    this.newest.next ? this.expect() : this.wait(false);
+  }
+
+  wait(yes) {
+    if (yes === this.waiting) return;
+    this.waiting = yes;
+    this.root.dataset.waiting = String(yes);
+    for (const part of [this.picture, this.numbers]) part.setAttribute("aria-busy", yes);
+    this.badge.style.minWidth = yes ? `${this.badge.offsetWidth}px` : ""; // the header stays as it is
+    this.name();
+  }
+
+  // The badge: where the numbers come from.
+  name() {
+    this.badge.textContent = this.waiting ? "computing…" : (this.host?.label ?? STORED);
   }
 
   display(scene) {
@@ -1451,6 +1490,7 @@ class View {
     this.resize?.disconnect();
     this.time?.stop();
     this.newest.drop();
+    clearTimeout(this.moment);
     this.kernel?.close();
     this.root.remove();
   }

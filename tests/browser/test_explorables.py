@@ -258,7 +258,7 @@ class Host:
         self.root.evaluate(
             """root => {
               root.asked = [];
-              root.exView.use({ label: "host", request: (scene, parameters) =>
+              root.exView.use({ label: "live kernel", request: (scene, parameters) =>
                 new Promise((resolve, reject) => root.asked.push({ parameters, resolve, reject })) });
             }"""
         )
@@ -395,3 +395,130 @@ def test_the_box_shows_the_value_that_a_slider_between_stored_values_has(show):
         slider = e.control("rate").bounding_box()
         e.page.mouse.click(slider["x"] + 9 + share * (slider["width"] - 18), slider["y"] + slider["height"] / 2)
         assert float(exact_box(e, "rate")[0].input_value()) == e.value("rate") <= 0.316
+
+
+@pytest.fixture
+def asked(show):
+    """An explorable whose host has been asked for an exact picture; the page's clock stands."""
+    (e,) = show(examples.sphere.name)
+    host = Host(e)
+    e.page.clock.install(time=0)
+    e.page.clock.pause_at(1)
+    choose(e.root, {"beta": 0.3})
+    return e, host
+
+
+def pass_time(e, ms):
+    e.page.clock.run_for(ms)
+
+
+def assert_marked(e, yes):
+    """What is shown is said to be of other values, or nothing of the kind is said."""
+    assert e.state()["waiting"] is yes
+    assert e.root.get_attribute("data-waiting") == str(yes).lower()
+    for part in (".ex-panels", ".ex-readouts"):
+        assert (e.root.locator(part).get_attribute("aria-busy") == "true") is yes
+    assert (e.root.locator(".ex-badge").text_content() == "computing…") is yes
+
+
+def make_slow(e, host):
+    pass_time(e, 101)
+    host.answer()
+    assert_marked(e, False)
+
+
+def test_an_answer_that_takes_more_than_a_moment_is_waited_for_visibly(asked):
+    e, host = asked
+    pass_time(e, 149)
+    assert_marked(e, False)
+    pass_time(e, 1)
+    assert_marked(e, True)
+    host.answer()
+    assert_marked(e, False)
+    assert compare(e, whole_grid(e.scene))["source"] == "live"
+    assert e.root.locator(".ex-badge").text_content() == "live kernel"
+
+
+def test_prompt_answers_do_not_flicker(asked):
+    e, host = asked
+    for k in range(1, 6):
+        pass_time(e, 90)
+        choose(e.root, {"beta": 0.3 + k / 100})
+        host.answer()  # to the one before
+        pass_time(e, 9)
+        assert_marked(e, False)
+    host.answer()
+    pass_time(e, 1000)
+    assert_marked(e, False)
+    compare(e, whole_grid(e.scene))
+
+
+def test_steps_faster_than_answers_do_not_put_off_the_mark(asked):
+    e, _ = asked
+    for k in range(1, 20):
+        pass_time(e, 10)
+        choose(e.root, {"beta": 0.3 + k / 100})
+    assert_marked(e, True)
+
+
+def test_a_slow_scene_is_marked_at_once_and_until_the_newest_answer(asked):
+    e, host = asked
+    make_slow(e, host)
+    choose(e.root, {"beta": 0.9})
+    assert_marked(e, True)
+    assert e.state()["source"] == "grid"
+    choose(e.root, {"beta": 1.1})
+    host.answer()
+    assert e.state()["source"] == "live"
+    assert_marked(e, True)
+    host.answer()
+    assert_marked(e, False)
+    compare(e, whole_grid(e.scene))
+
+
+GIVE_UP = {
+    "on the grid": lambda e, host: choose(e.root, {"beta": 1}),
+    "stopped": lambda e, host: e.root.evaluate("root => root.exView.toStored()"),
+    "host gone": lambda e, host: host.leave(),
+    "error": lambda e, host: host.fail("no number"),
+}
+
+
+@pytest.mark.parametrize("how", GIVE_UP)
+@pytest.mark.parametrize("when", ["before it is marked", "after", "slow"])
+def test_nothing_is_waited_for_once_no_answer_is_wanted(asked, how, when):
+    e, host = asked
+    if when == "slow":
+        make_slow(e, host)
+        choose(e.root, {"beta": 0.9})
+    pass_time(e, 120 if when == "before it is marked" else 200)
+    assert_marked(e, when != "before it is marked")
+    GIVE_UP[how](e, host)
+    assert_marked(e, False)
+    pass_time(e, 1000)
+    assert_marked(e, False)
+
+
+def contrast(e, selector):
+    """WCAG contrast ratio of an element's text and the explorable's background."""
+    light = []
+    for color in e.root.evaluate(
+        "(root, s) => [getComputedStyle(root.querySelector(s)).color, getComputedStyle(root).backgroundColor]", selector
+    ):
+        c = np.array([int(v) for v in re.findall(r"\d+", color)]) / 255
+        light.append(0.05 + np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722])
+    return max(light) / min(light)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_waits_or_is_refused_can_be_read_and_moves_nothing(show, theme):
+    (e,) = show(examples.tilt.name, theme=theme, width=360)
+    Host(e)
+    box, _ = exact_box(e, "angle")
+    enter(box, "many")
+    places = "root => [...root.querySelectorAll('*')].map((x) => JSON.stringify(x.getBoundingClientRect()))"
+    before = e.root.evaluate(places)
+    e.root.evaluate("root => root.exView.wait(true)")
+    assert e.root.evaluate(places) == before
+    for part in (".ex-number", ".ex-badge", ".ex-refusal", ".ex-exact"):
+        assert contrast(e, part) >= 4.5
