@@ -4,7 +4,17 @@
 (() => {
   const here = document.currentScript.src;
   const OFFER = "Run the real library here (about 9 MB)";
-  const FILE = "a page that was opened as a file cannot run Python; serve the book (make serve) and open it there";
+  const FILE = "Python cannot run in a page that was opened as a file: serve the book (make serve) and open it there.";
+  const BROKEN = "Python could not be started.";
+
+  // An error in plain words; `detail`: as the browser or Python put it.
+  const failure = (text, detail) => Object.assign(new Error(text), { detail });
+  const unloaded = (url, detail) =>
+    failure(
+      `Python could not be loaded: the network or the address ${new URL(url).host} cannot be reached,` +
+        " or a file arrived broken.",
+      detail,
+    );
 
   // One worker. When it fails, is stopped or gives no answer, it is ended; the next start makes another one.
   class PagePython {
@@ -18,17 +28,17 @@
     count = 0;
 
     // What happens, for the buttons: "starting" with a text, "on", "busy" with a long request, or with a text when
-    // a package has to be loaded for one, "off" with a reason.
-    tell(state, text = "") {
+    // a package has to be loaded for one, "off" with a reason and its detail.
+    tell(state, text = "", detail = "") {
       Object.assign(this, { state, text });
-      for (const f of this.heard) f(state, text);
+      for (const f of this.heard) f(state, text, detail);
     }
 
     start() {
       if (!this.started) {
         const turn = (this.turn = {});
         this.started = this.boot(turn).catch((error) => {
-          if (this.turn === turn) this.end(error.message);
+          if (this.turn === turn) this.end(error.message, error.detail);
           throw error;
         });
       }
@@ -40,26 +50,28 @@
       const current = () => {
         if (this.turn !== turn) throw new Error("stopped");
       };
-      if (location.protocol === "file:") throw new Error(FILE);
+      if (location.protocol === "file:") throw failure(FILE);
       this.tell("starting", "");
-      const response = await fetch(new URL("python.json", here));
-      if (!response.ok) throw new Error(`python.json: HTTP ${response.status}`);
+      const response = await fetch(new URL("python.json", here)).catch((error) => {
+        throw unloaded(here, error.message);
+      });
+      if (!response.ok) throw unloaded(here, `python.json: HTTP ${response.status}`);
       const { pyodide, wheel } = await response.json();
       current();
       const worker = (this.worker = new Worker(new URL("worker.mjs", here), { type: "module" }));
       await new Promise((resolve, reject) => {
-        const fail = (text) => reject(new Error(text)),
-          late = () => fail("nothing has arrived for a minute");
+        const late = () => reject(failure("Python could not be loaded: nothing has arrived for a minute."));
         let timer = setTimeout(late, this.stalled);
-        this.abort = (text) => {
+        this.abort = () => {
           clearTimeout(timer);
-          fail(text);
+          reject(failure("stopped"));
         };
-        worker.onerror = (e) => fail(e.message || "the worker could not be started");
-        worker.onmessage = ({ data: { kind, text } }) => {
+        // without a message: the worker's own file did not arrive
+        worker.onerror = (e) => reject(e.message ? failure(BROKEN, e.message) : unloaded(here));
+        worker.onmessage = ({ data: { kind, text, url } }) => {
           clearTimeout(timer);
           if (kind === "alive") return resolve();
-          if (kind === "failed") return fail(text);
+          if (kind === "failed") return reject(url ? unloaded(url, text) : failure(BROKEN, text));
           timer = setTimeout(late, this.stalled);
           this.tell("starting", text);
         };
@@ -68,7 +80,7 @@
       current();
       this.abort = null;
       worker.onmessage = ({ data }) => this.settle(data);
-      worker.onerror = (e) => this.end(e.message || "Python stopped");
+      worker.onerror = (e) => this.end("Python stopped.", e.message);
       this.tell("on");
     }
 
@@ -89,7 +101,7 @@
       pending.timers?.forEach(clearTimeout);
       pending.timers = [
         setTimeout(() => this.tell("busy"), this.long),
-        setTimeout(() => this.end("no answer for a minute"), this.silent),
+        setTimeout(() => this.end("Python stopped: no answer for a minute."), this.silent),
       ];
     }
 
@@ -109,16 +121,16 @@
     }
 
     // Ends the worker; whoever waits hears why.
-    end(reason) {
+    end(reason, detail) {
       this.worker?.terminate();
-      this.abort?.(reason);
+      this.abort?.();
       this.worker = this.started = this.abort = this.turn = null;
       for (const { reject, timers } of this.waiting.values()) {
         timers.forEach(clearTimeout);
         reject(new Error(reason || "stopped"));
       }
       this.waiting.clear();
-      this.tell("off", reason);
+      this.tell("off", reason, detail);
     }
   }
 
@@ -133,9 +145,12 @@
   }
 
   // The button of one explorable: it offers Python, then shows the progress and cancels, or stops a long computation.
+  // Below it is said why Python does not run.
   function offer(root) {
     if (root.querySelector(".ex-python")) return;
     const button = Object.assign(document.createElement("button"), { type: "button", className: "ex-python" });
+    const note = Object.assign(document.createElement("p"), { className: "ex-python-note" });
+    note.setAttribute("role", "status");
     const begin = () => python.start().catch(() => {}); // the reason has been told
     button.addEventListener("click", () => {
       const { state } = python;
@@ -143,17 +158,18 @@
       if (state !== "off") python.end("");
       if (state !== "starting") begin();
     });
-    const show = (state, text) => {
+    const show = (state, text, detail) => {
       root.dataset.python = state;
       button.hidden = state === "on";
       const loading = text && `Cancel (loading ${text})`;
       button.textContent =
         { off: OFFER, starting: loading || "Cancel", busy: loading || "Stop computing" }[state] ?? "";
       root.exView.use(state === "on" || state === "busy" ? python : null);
-      if (state === "off" && text) root.exView.say(`Python does not run: ${text}. The stored values go on working.`, true);
+      note.textContent = state === "off" && text ? `${text} The stored values go on working.` : "";
+      if (detail) note.append(Object.assign(document.createElement("small"), { textContent: ` (${detail})` }));
     };
     root.exPython = python;
-    root.querySelector(".ex-header").append(button);
+    root.querySelector(".ex-header").append(button, note);
     python.heard.add(show);
     show(python.state, "");
   }

@@ -1,7 +1,7 @@
 // Python in a worker: loads Pyodide, NumPy and the book's library, then answers the messages of explorables.
 // The page sends {kind: "start", pyodide, wheel} once, then requests as in attsvm_lib/explore/live.py. Replies
 // are those of live.py; on the way {kind: "progress", text}, with the id of a request for which a package has to be
-// loaded; {kind: "failed", text} when the start failed.
+// loaded; {kind: "failed", text, url} when the start failed, with the address it was loading from, if it was.
 
 // What a scene may import that is not there from the start: loaded when one does.
 const ON_DEMAND = { scipy: "SciPy, 20 MB" };
@@ -23,19 +23,22 @@ def respond(text):
 respond
 `;
 
-let python, respond;
+let python, respond, source;
 const say = (text) => postMessage({ kind: "progress", text });
 
 async function start({ pyodide: indexURL, wheel }) {
+  source = indexURL;
   say("1 of 4: Python, 6 MB");
   const { loadPyodide } = await import(`${indexURL}pyodide.mjs`);
   python = await loadPyodide({ indexURL });
   say("2 of 4: NumPy, 3 MB");
   await load("numpy");
+  source = wheel;
   say("3 of 4: the library");
   const response = await fetch(wheel);
   if (!response.ok) throw new Error(`${wheel}: HTTP ${response.status}`);
   python.unpackArchive(await response.arrayBuffer(), "wheel");
+  source = null;
   say("4 of 4: starting it");
   respond = python.runPython(GLUE);
 }
@@ -80,6 +83,6 @@ onmessage = async ({ data }) => {
     await start(data);
     postMessage({ kind: "alive" });
   } catch (error) {
-    postMessage({ kind: "failed", text: error.message });
+    postMessage({ kind: "failed", text: error.message, url: source });
   }
 };

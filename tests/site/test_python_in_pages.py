@@ -6,6 +6,7 @@ The public host's answers come from local files (`make pyodide`); nothing else l
 import io
 import os
 import zipfile
+from urllib.parse import urlsplit
 
 import page_python
 import pyodide_files
@@ -32,8 +33,8 @@ def pyodide():
 class Page:
     """A page of the book whose requests to Pyodide's host are answered from local files, or as a test says."""
 
-    def __init__(self, browser, url, faults=None):
-        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    def __init__(self, browser, url, faults=None, width=1280):
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, reduced_motion="reduce")
         self.asked, self.faults = [], faults or {}
         self.context.route(CDN, self._answer)
         self.tab = self.context.new_page()
@@ -63,8 +64,9 @@ class Page:
         root = self.roots.nth(k).element_handle()
         self.tab.wait_for_function("([r, s]) => r.dataset.python === s", arg=[root, state], timeout=START)
 
-    def message(self, k=0):
-        return self.roots.nth(k).locator(".ex-message").text_content()
+    def note(self, k=0):
+        """Why Python does not run, as it is said below the button."""
+        return self.roots.nth(k).locator(".ex-python-note").text_content()
 
     def ask(self, values, k=0):
         """Set parameters to values off the grid and wait for Python's answer; the state then."""
@@ -94,6 +96,10 @@ def test_every_explorable_answers_in_the_page_as_the_library_does(chromium, html
 
 
 FIRST = next((page for page in PAGES if "token_selection" in page), PAGES[0])
+GO_ON = "The stored values go on working."
+UNLOADED = (
+    "Python could not be loaded: the network or the address {} cannot be reached, or a file arrived broken. " + GO_ON
+)
 FAULTS = [
     ({"pyodide.mjs": "down"}, "Failed to fetch dynamically imported module"),
     ({"numpy-": "missing"}, "numpy"),
@@ -105,24 +111,56 @@ FAULTS = [
 def test_a_failed_start_says_why_and_the_stored_values_go_on_working(chromium, site_url, faults, reason):
     with Page(chromium, site_url + FIRST, faults) as opened:
         opened.start(state="off")
-        assert opened.message().startswith("Python does not run: ")
-        assert reason in opened.message()
-        assert opened.message().endswith("The stored values go on working.")
+        plain, detail = opened.note().split(" (")
+        assert plain == UNLOADED.format(urlsplit(page_python.PYODIDE).netloc)
+        assert reason in detail
         assert opened.roots.nth(0).locator(BUTTON).is_visible()
         assert opened.roots.nth(0).evaluate("root => root.exState().source") == "grid"
 
 
-def test_a_missing_wheel_is_named(chromium, site_url):
-    with Page(chromium, site_url + FIRST) as opened:
-        opened.context.route("**/*.whl?v=*", lambda route: route.fulfill(status=404))
+def test_on_a_phone_the_reason_stands_right_below_the_button_and_goes_with_the_next_start(chromium, site_url):
+    with Page(chromium, site_url + FIRST, {"pyodide.mjs": "down"}, width=360) as opened:
         opened.start(state="off")
-        assert "attsvm_lib-" in opened.message() and "HTTP 404" in opened.message()
+        button = opened.roots.nth(0).locator(BUTTON).bounding_box()
+        note = opened.roots.nth(0).locator(".ex-python-note")
+        below = note.bounding_box()
+        assert 0 <= below["y"] - (button["y"] + button["height"]) < 10
+        assert button["y"] >= 0 and below["y"] + below["height"] <= 900
+        assert note.get_attribute("role") == "status"
+        assert note.evaluate("e => e.scrollWidth <= e.clientWidth")
+        assert opened.tab.evaluate("document.documentElement.scrollWidth") <= 360
+        opened.faults["pyodide.mjs"] = "never"
+        opened.start(state="starting")
+        assert not opened.note()
+
+
+@pytest.mark.parametrize("name", ["python.json", "*.whl?v=*", "worker.mjs"])
+def test_a_missing_file_of_the_book_is_told_from_the_public_host(chromium, site_url, name):
+    with Page(chromium, site_url + FIRST) as opened:
+        opened.context.route(f"**/{name}", lambda route: route.fulfill(status=404))
+        opened.start(state="off")
+        plain, *detail = opened.note().split(" (")
+        assert plain == UNLOADED.format(urlsplit(site_url).netloc)
+        if name != "worker.mjs":  # of a worker's file the browser says nothing
+            assert "HTTP 404" in detail[0]
+
+
+def test_a_library_that_does_not_start_is_told_from_one_that_does_not_arrive(chromium, html, site_url):
+    (wheel,) = (html / "_static" / "python").glob("*.whl")
+    with Page(chromium, site_url + FIRST) as opened:
+        broken = changed_wheel(wheel, b"def answer(", b"raise RuntimeError('not today')\n\n\ndef answer(")
+        opened.context.route("**/*.whl?v=*", lambda route: route.fulfill(body=broken))
+        opened.start(state="off")
+        plain, detail = opened.note().split(" (", 1)
+        assert plain == f"Python could not be started. {GO_ON}"
+        assert "not today" in detail
 
 
 def test_a_page_opened_as_a_file_says_that_it_must_be_served(chromium, html):
     with Page(chromium, (html / FIRST).as_uri()) as opened:
         opened.start(state="off")
-        assert "opened as a file" in opened.message()
+        assert opened.note().startswith("Python cannot run in a page that was opened as a file: serve the book")
+        assert opened.note().endswith(GO_ON)
         assert not [url for url in opened.foreign() if not url.startswith("file:")]
 
 
@@ -132,7 +170,7 @@ def test_a_worker_that_dies_is_noticed_and_can_be_started_again(chromium, site_u
         root.evaluate("root => { root.exPython.silent = 500; root.exPython.worker.terminate(); }")
         choose(root, off_grid(scene))
         opened.wait("off")
-        assert "no answer" in opened.message()
+        assert opened.note() == f"Python stopped: no answer for a minute. {GO_ON}"
         root.evaluate("root => { root.exPython.silent = 60000; }")
         opened.start()
         check(opened.ask(off_grid(scene)), scene)
@@ -152,18 +190,23 @@ def test_two_explorables_that_ask_at_once_are_both_answered(chromium, site_url):
             check(answer(opened.roots.nth(k), START), found[k])
 
 
+def changed_wheel(wheel, old, new):
+    """The library's wheel with a line of live.py replaced."""
+    changed = io.BytesIO()
+    with zipfile.ZipFile(wheel) as source, zipfile.ZipFile(changed, "w") as target:
+        for name in source.namelist():
+            text = source.read(name)
+            if name == "attsvm_lib/explore/live.py":
+                assert old in text
+                text = text.replace(old, new)
+            target.writestr(name, text)
+    return changed.getvalue()
+
+
 def wheel_that_needs_scipy(wheel):
     """The library's wheel with `import scipy.special` before each answer."""
-    changed, live = io.BytesIO(), "attsvm_lib/explore/live.py"
-    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(changed, "w") as new:
-        for name in old.namelist():
-            text = old.read(name)
-            if name == live:
-                start = b"    arguments = function.arguments(**parameters)\n"
-                assert start in text
-                text = text.replace(start, b"    import scipy.special\n" + start)
-            new.writestr(name, text)
-    return changed.getvalue()
+    start = b"    arguments = function.arguments(**parameters)\n"
+    return changed_wheel(wheel, start, b"    import scipy.special\n" + start)
 
 
 @pytest.mark.parametrize("fault", [None, "missing"], ids=["there", "missing"])
@@ -189,7 +232,7 @@ def test_a_start_can_be_canceled(chromium, site_url):
         opened.roots.nth(0).locator(BUTTON, has_text="NumPy").wait_for(timeout=START)
         opened.roots.nth(0).locator(BUTTON).click()
         opened.wait("off")
-        assert not opened.message()
+        assert not opened.note()
 
 
 def test_a_start_that_was_canceled_early_does_not_go_on(chromium, site_url):
@@ -203,7 +246,7 @@ def test_a_start_that_was_canceled_early_does_not_go_on(chromium, site_url):
         held[0].continue_()
         opened.tab.wait_for_timeout(1000)
         assert opened.roots.nth(0).get_attribute("data-python") == "off"
-        assert not opened.message() and not opened.foreign()
+        assert not opened.note() and not opened.foreign()
 
 
 def test_what_was_stopped_is_not_computed_again(chromium, site_url):
