@@ -108,7 +108,7 @@ def attention_scores(data, W):
     FloatingPointError
         When a score overflows.
     """
-    return _scores(data, _matrix("W", W, data, check_data(data).d))
+    return token_scores(data, _matrix("W", W, data, check_data(data).d))
 
 
 def attention_probabilities(data, W):
@@ -137,7 +137,7 @@ def output(data, head, W):
         When the attention scores or the output overflow.
     """
     W = _weights(data, head, W)
-    return _value(head, _mix(softmax(_scores(data, W)), data.X))
+    return _value(head, _mix(softmax(token_scores(data, W)), data.X))
 
 
 def loss(data, head, W):
@@ -232,65 +232,80 @@ def descent_direction(data, head, W):
     underflow.
     """
     W = _weights(data, head, W)
-    c, noise, log_scale = _coefficients(data, head, W)
-    (X, x_exponent), (Z, z_exponent) = _unit_scale(data.X, 3), _unit_scale(data.Z, 2)
-    G = _mix(c, X).swapaxes(-1, -2) @ Z
-    length = frobenius(G)[..., None, None]
-    bound = (data.d * noise * _size(X).max(-1) * _size(Z)).sum(-1)
-    is_zero = length[..., 0, 0] <= bound
-    safe = np.where(is_zero[..., None, None], 1.0, length)
-    unit = np.where(is_zero[..., None, None], 0.0, G / safe)
-    log_scale = log_scale + (x_exponent + z_exponent) * np.log(2.0)
-    log_norm = np.where(is_zero, -np.inf, log_scale + np.log(safe[..., 0, 0]))
-    return Direction(unit, log_norm[()], is_zero[()])
+    return SteepestDescent(data, head).at(W)
+
+
+class SteepestDescent:
+    """`descent_direction` of one problem at many W: what does not depend on W is computed once, nothing is checked."""
+
+    def __init__(self, data, head):
+        self.data, self.head = data, head
+        self.token_error = _size(EPS * data.X).max(-1)
+        (self.X, x_exponent), (self.Z, z_exponent) = _unit_scale(data.X, 3), _unit_scale(data.Z, 2)
+        self.log_unit = (x_exponent + z_exponent) * np.log(2.0)
+        self.sizes = _size(self.X).max(-1), _size(self.Z)
+        self.log_n = np.log(data.n)
+
+    def at(self, W):
+        """The `Direction` at W (..., d, d)."""
+        c, noise, log_scale = self._coefficients(W)
+        G = _mix(c, self.X).swapaxes(-1, -2) @ self.Z
+        length = frobenius(G)[..., None, None]
+        x_size, z_size = self.sizes
+        bound = (self.data.d * noise * x_size * z_size).sum(-1)
+        is_zero = length[..., 0, 0] <= bound
+        safe = np.where(is_zero[..., None, None], 1.0, length)
+        unit = np.where(is_zero[..., None, None], 0.0, G / safe)
+        log_norm = np.where(is_zero, -np.inf, log_scale + self.log_unit + np.log(safe[..., 0, 0]))
+        return Direction(unit, log_norm[()], is_zero[()])
+
+    def _coefficients(self, W):
+        """c_it of the module's formula divided by exp(log_scale), and the relative rounding of sum_t c_it x_it.
+
+        Shapes (..., n, T), (..., n) and (...); the rounding is in units of d times the largest token.
+        """
+        data, head = self.data, self.head
+        a = token_scores(data, W)
+        log_s = log_softmax(a)
+        s = np.exp(log_s)
+        o = _mix(s, data.X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            g = head.gradient(o)
+        delta, error = self._relative_scores(g, s.argmax(-1))
+        log_slope = -np.logaddexp(0.0, data.Y * _value(head, o)) - self.log_n
+        size = np.abs(delta)
+        log_delta = np.log(size, out=np.full(delta.shape, -np.inf), where=delta != 0)
+        # the slope of a wrong output of 1e20 is about -1e20 in logarithm: added to log_s it would swallow it
+        log_pull = log_s + log_delta
+        top = log_pull.max(-1, keepdims=True)
+        log_size = log_slope[..., None] + top
+        log_scale = log_size.max((-2, -1), keepdims=True)
+        top, log_scale = (np.where(np.isfinite(u), u, 0.0) for u in (top, log_scale))
+        pull = np.exp(log_pull - top) * np.exp(log_size - log_scale)
+        relative = np.divide(error[..., None], size, out=np.zeros(delta.shape), where=delta != 0)
+        doubt = (pull * relative).sum(-1)
+        pull *= np.sign(delta)
+        c = pull - s * pull.sum(-1, keepdims=True)
+        seen = a if data.allowed is None else np.where(data.allowed, a, 0.0)
+        noise = (np.abs(c) + np.abs(pull)).sum(-1) * (1.0 + np.abs(seen).max(-1)) * EPS + 2 * doubt
+        return c, noise, log_scale[..., 0, 0]
+
+    def _relative_scores(self, g, r):
+        """delta_it = Y_i (x_it - x_ir)^T g_i, zero where rounding swallows it, and its rounding error over d."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            gamma = bounded("the scores x^T grad h of the tokens", (self.data.X @ g[..., None])[..., 0])
+        r = np.broadcast_to(r, gamma.shape[:-1])[..., None]
+        delta = gamma - np.take_along_axis(gamma, r, -1)
+        error = 2 * self.token_error * frobenius(g[..., None, :])
+        lost = np.abs(delta) <= self.data.d * error[..., None]
+        return np.where(lost, 0.0, self.data.Y[..., None] * delta), error
 
 
 def frobenius(M):
     """||M||_F over the last two axes, shape (...), without overflow or underflow of the squares."""
     peak = np.abs(M).max((-2, -1), keepdims=True)
-    return np.linalg.norm(M / np.where(peak > 0, peak, 1.0), axis=(-2, -1)) * peak[..., 0, 0]
-
-
-def _coefficients(data, head, W):
-    """c_it of the module's formula divided by exp(log_scale), and the relative rounding of sum_t c_it x_it.
-
-    Shapes (..., n, T), (..., n) and (...); the rounding is in units of d times the largest token.
-    """
-    a = _scores(data, W)
-    log_s = log_softmax(a)
-    s = np.exp(log_s)
-    o = _mix(s, data.X)
-    with np.errstate(over="ignore", invalid="ignore"):
-        g = head.gradient(o)
-    size = _size(EPS * data.X).max(-1)
-    delta, error = _relative_scores(data, g, s.argmax(-1), size)
-    log_slope = -np.logaddexp(0.0, data.Y * _value(head, o)) - np.log(data.n)
-    log_delta = np.log(np.abs(delta), out=np.full(delta.shape, -np.inf), where=delta != 0)
-    # the slope of a wrong output of 1e20 is about -1e20 in logarithm: added to log_s it would swallow it
-    log_pull = log_s + log_delta
-    top = log_pull.max(-1, keepdims=True)
-    log_size = log_slope[..., None] + top
-    log_scale = log_size.max((-2, -1), keepdims=True)
-    top, log_scale = (np.where(np.isfinite(u), u, 0.0) for u in (top, log_scale))
-    pull = np.exp(log_pull - top) * np.exp(log_size - log_scale)
-    relative = np.divide(error[..., None], np.abs(delta), out=np.zeros(delta.shape), where=delta != 0)
-    doubt = (pull * relative).sum(-1)
-    pull *= np.sign(delta)
-    c = pull - s * pull.sum(-1, keepdims=True)
-    seen = a if data.allowed is None else np.where(data.allowed, a, 0.0)
-    noise = (np.abs(c) + np.abs(pull)).sum(-1) * (1.0 + np.abs(seen).max(-1)) * EPS + 2 * doubt
-    return c, noise, log_scale[..., 0, 0]
-
-
-def _relative_scores(data, g, r, size):
-    """delta_it = Y_i (x_it - x_ir)^T g_i, zero where rounding swallows it, and its rounding error over d."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        gamma = bounded("the scores x^T grad h of the tokens", (data.X @ g[..., None])[..., 0])
-    r = np.broadcast_to(r, gamma.shape[:-1])[..., None]
-    delta = gamma - np.take_along_axis(gamma, r, -1)
-    error = 2 * size * frobenius(g[..., None, :])
-    lost = np.abs(delta) <= data.d * error[..., None]
-    return np.where(lost, 0.0, data.Y[..., None] * delta), error
+    unit = M / np.where(peak > 0, peak, 1.0)
+    return np.sqrt((unit * unit).sum((-2, -1))) * peak[..., 0, 0]
 
 
 def _size(x):
@@ -305,7 +320,8 @@ def _unit_scale(x, axes):
     return np.ldexp(x, -exponent), exponent.squeeze(last)
 
 
-def _scores(data, W):
+def token_scores(data, W):
+    """`attention_scores` of a W that has been checked."""
     with np.errstate(over="ignore", invalid="ignore"):
         a = (data.X @ (data.Z @ W.swapaxes(-1, -2))[..., None])[..., 0]
     a = bounded("the attention scores x^T W z", a)

@@ -153,8 +153,11 @@ def common_batch(shapes):
     shapes : dict of str to tuple of int
         The batch axes of each argument, by name.
     """
+    first, *others = shapes.values()
+    if others.count(first) == len(others):
+        return first
     try:
-        return np.broadcast_shapes(*shapes.values())
+        return np.broadcast_shapes(first, *others)
     except ValueError:
         given = ", ".join(f"{shape} for {name}" for name, shape in shapes.items())
         *names, last = shapes

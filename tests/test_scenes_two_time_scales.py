@@ -51,8 +51,8 @@ def groups(x):
 def test_the_staircase_is_that_of_the_simulated_tokens(beta, start):
     picture = log_time_staircase(beta=beta, start=start)
     x0 = random_direction(2, rng=np.random.default_rng(int(start)), batch=(64,))
-    x = simulate(x0, 10**LOG_T, beta=beta).x
-    np.testing.assert_allclose(picture.marks["tokens"].xy, x, atol=1e-12)
+    x = picture.marks["tokens"].xy
+    np.testing.assert_allclose(x, simulate(x0, 10**LOG_T, beta=beta).x, rtol=0, atol=1e-4)
     number, effective = picture.marks["number"].xy, picture.marks["effective"].xy
     for k in (0, 20, 40, -1):
         found = groups(x[k])

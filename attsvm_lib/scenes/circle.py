@@ -106,7 +106,7 @@ def repelling_tokens(n, beta):
     """
     n = int(n)
     x0 = random_direction(3, rng=np.random.default_rng(n), batch=(n,))
-    x = simulate(x0, REPEL_TIMES, beta=beta, V=-np.eye(3), method="rk4", step=0.4).x
+    x = simulate(x0, REPEL_TIMES, beta=beta, V=-np.eye(3)).x
     tokens, pairs = (np.full((len(x), *shape), np.nan) for shape in ((SIZES[-1], 3), (PAIRS, 2)))
     tokens[:, :n] = x
     count = n * (n - 1) // 2

@@ -41,6 +41,7 @@ CURVE_BETAS = np.linspace(*EXTENT[2:], 61)
 DIMENSIONS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 RANDOM_BETAS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
 RANDOM_TIMES = np.linspace(0, 40, 61)
+TOL = 1e-6  # of a step; what it adds up to is not seen in the picture
 EDGES = np.linspace(-1, 1, 33)
 
 CONE_TOKENS = (3, 4, 6, 9)
@@ -142,14 +143,14 @@ def phase_on_the_sphere(cell):
 @functools.cache
 def _orthogonal(beta):
     """Common inner product over RANDOM_TIMES of tokens that start orthogonal to each other."""
-    return simulate_gram(np.eye(N), RANDOM_TIMES, beta=beta, tol=1e-10).gram[:, 0, 1]
+    return simulate_gram(np.eye(N), RANDOM_TIMES, beta=beta, tol=TOL).gram[:, 0, 1]
 
 
 @functools.cache
 def _random_products(d, beta):
     """Inner products of all pairs over RANDOM_TIMES, shape (times, pairs), from a uniform start in dimension d."""
     start = random_gram(N, d, (), np.random.default_rng([5, d]))
-    return simulate_gram(start, RANDOM_TIMES, beta=beta).gram[:, *np.triu_indices(N, 1)]
+    return simulate_gram(start, RANDOM_TIMES, beta=beta, tol=TOL).gram[:, *np.triu_indices(N, 1)]
 
 
 @scene(
@@ -220,7 +221,7 @@ def arc(theta):
 def _cone_run(n, start, beta):
     """Angles (times, n) of a uniform start on the circle."""
     theta0 = np.random.default_rng([3, int(start), n]).uniform(0, 2 * np.pi, n)
-    return simulate_circle(theta0, CONE_TIMES, beta=beta, step=0.05).theta
+    return simulate_circle(theta0, CONE_TIMES, beta=beta, step=0.2).theta
 
 
 @scene(

@@ -47,6 +47,7 @@ MODELS = {"softmax (SA)": "sa", "unnormalized (USA)": "usa"}
 BETAS = (0, 1, 2, 3, 4, 5, 6, 8, 10)
 TIMES = np.round(np.geomspace(0.05, 1000, 61), 3)
 TOKENS, SEED = 32, 53
+TOL = 1e-6  # of a step; what it adds up to is not seen in the picture
 
 PAIR_BETAS = (0, 0.5, 1, 2, 3, 4, 6)
 PAIR_ANGLES = (30, 60, 90, 120, 150, 175)
@@ -105,7 +106,7 @@ def tokens_on_the_sphere(beta, model):
     The clock is t for SA and s = t exp(beta) for USA. Source: arXiv 2312.10794, (SA), (USA) and section 3.
     """
     kind = MODELS[model]
-    run = simulate(sphere_start(), TIMES * inner_unit(beta, kind), beta=beta, model=kind)
+    run = simulate(sphere_start(), TIMES * inner_unit(beta, kind), beta=beta, model=kind, tol=TOL)
     energy = scaled_energy(run.x, beta=beta)
     mean = np.maximum((run.x.mean(1) ** 2).sum(-1), 1e-9)
     return Scene(

@@ -28,6 +28,7 @@ N = 64
 BETAS = (1.0, 2.0, 4.0, 6.0, 9.0, 12.0, 16.0)
 STARTS = (1.0, 2.0)
 LOG_T = np.linspace(-1, 14, 61)
+TOL = 1e-6  # of a step; what it adds up to is not seen in the picture
 POWERS = {0: "1", 4: "10⁴", 8: "10⁸", 12: "10¹²"}
 BOX = {"xlim": (-1.2, 1.2), "ylim": (-1.2, 1.2), "equal": True}
 TURN = np.radians(np.arange(0, 361, 5))
@@ -49,7 +50,7 @@ def _circle():
 def _run(beta, start):
     """Tokens (frames, n, 2) at the times 10^LOG_T, from start number `start`."""
     x0 = random_direction(2, rng=np.random.default_rng(int(start)), batch=(N,))
-    return simulate(x0, 10**LOG_T, beta=beta).x
+    return simulate(x0, 10**LOG_T, beta=beta, tol=TOL, merge_tol=10 * TOL).x
 
 
 @scene(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attsvm_lib.attention import attention_probabilities, descent_direction, frobenius, product
+from attsvm_lib.attention import SteepestDescent, frobenius, product, softmax, token_scores
 from attsvm_lib.validation import bounded
 
 __all__ = ["EPS", "Rule", "WeightDescent", "add_decay", "stride"]
@@ -35,6 +35,7 @@ class WeightDescent:
         self.data, self.head, self.start, self.rule = data, head, weights, rule
         self.batch = weights[0].shape[:-2]
         self.move = self._exact_move if rule.exact else self._paper_move
+        self.steepest = SteepestDescent(data, head)
 
     def weights(self, records):
         """The weights in records of the state, each stacked over the records."""
@@ -42,7 +43,7 @@ class WeightDescent:
 
     def _exact_move(self, weights):
         """Moves by the saturation-proof gradient, and which runs stand still (zero gradient)."""
-        pull = descent_direction(self.data, self.head, _product(weights))
+        pull = self.steepest.at(_product(weights))
         parts, floors = _chain(pull.unit, weights), _rounding_floors(weights)
         parts, log_scale, floors = add_decay(parts, pull.log_norm, floors, weights, self.rule)
         sizes = [frobenius(p) for p in parts]
@@ -102,7 +103,7 @@ def _product(weights):
 
 def _plain_gradient(data, head, W):
     """dL/dW by c_it = l' s_it (x_it^T g - s_i . (X_i g)), which cancels once s_i is one-hot."""
-    s = attention_probabilities(data, W)
+    s = softmax(token_scores(data, W))
     o = (s[..., None, :] @ data.X)[..., 0, :]
     with np.errstate(over="ignore", invalid="ignore"):
         gamma = bounded("the scores x^T grad h of the tokens", (data.X @ head.gradient(o)[..., None])[..., 0])
