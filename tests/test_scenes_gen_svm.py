@@ -54,7 +54,7 @@ def test_the_hero_is_descent_beside_gen_svm(target, label):
     assert picture.readouts["kept"].value == kept.sum()
 
     data = TokenData(TRIANGLE[None], [[1.0, 0.0]], [Y])
-    run = train(data, QuadraticHead(u, 0.5), steps=1000, step=2.0, normalized=False, checkpoints=STEPS)
+    run = train(data, QuadraticHead(u, 0.5), steps=500, step=4.0, normalized=False, checkpoints=STEPS)
     p = run.W[:, :, 0]
     np.testing.assert_allclose(marks["path"].xy, p, atol=1e-9)
     np.testing.assert_allclose(marks["output"].xy, run.probabilities[:, 0] @ TRIANGLE, atol=1e-9)

@@ -43,8 +43,8 @@ TRIANGLE = np.array([[-0.9, -0.6], [0.9, -0.5], [0.1, 0.9]])
 QUERY = np.array([1.0, 0.0])
 GRID = np.round(np.linspace(-1.5, 1.5, 13), 2)
 LABELS = {"+1: come near": 1.0, "−1: keep away": -1.0}
-CURVATURE, STEP = 0.5, 2.0
-STEPS = np.unique(np.concatenate([[0], np.rint(np.geomspace(1, 1000, 27)).astype(int)]))
+CURVATURE, STEP = 0.5, 4.0
+STEPS = np.unique(np.concatenate([[0], np.rint(np.geomspace(1, 500, 27)).astype(int)]))
 FAR = 12.0
 LOCAL = "Descent ends at a vertex that is not the farthest one: a local optimum."
 

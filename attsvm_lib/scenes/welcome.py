@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from attsvm_lib.data import TokenData
@@ -84,6 +86,7 @@ def turn_the_head(angle):
     )
 
 
+@functools.cache
 def _svm_directions():
     """Unit vector W_mm z for each token as the selected one."""
     data = TokenData(TOKENS[None], QUERY[None], np.ones(1))

@@ -100,7 +100,7 @@ class LinearRuns:
         f = gamma_r + (s * delta).sum(0)
         b += log_size
         top = b.max(0)
-        top[np.isneginf(top)] = SILENT  # every token of the sequence scores alike: it must not set the scale
+        np.maximum(top, SILENT, out=top)  # -inf: every token of the sequence scores alike, it must not set the scale
         b -= top
         log_weight = top - np.log(total * a.shape[1]) - np.logaddexp(0.0, f)
         log_scale = log_weight.max(0)
@@ -121,7 +121,7 @@ class LinearRuns:
 
         delta is 0 where rounding swallows it. The selected tokens seldom change, so the last answer is kept.
         """
-        if self._selected is None or not np.array_equal(selected, self._selected):
+        if self._selected is None or (selected != self._selected).any():
             gamma = np.broadcast_to(self.gamma, (len(self.gamma), *selected.shape))
             gamma_r = np.take_along_axis(gamma, selected[None], 0)[0]
             delta = gamma - gamma_r

@@ -41,6 +41,7 @@ class ScoreDescent:
         self.kernel = (X @ X.swapaxes(-1, -2)) * (Z @ Z.swapaxes(-1, -2))
         a = runs_last((runs.X @ (runs.Z @ self.W0.swapaxes(-1, -2))[..., None])[..., 0])
         self.start = a, np.zeros_like(a)
+        self.none = np.zeros(self.batch, dtype=bool)
         self.move = self._exact_move if rule.exact else self._paper_move
 
     def weights(self, records):
@@ -62,21 +63,20 @@ class ScoreDescent:
         c = self.runs.paper_weights(state[0])
         p, size = self._pull(c)
         factor = self.rule.step / (size + EPS) if self.rule.normalized else self.rule.step
-        return (factor * p, factor * c), np.zeros(self.batch, dtype=bool)
+        return (factor * p, factor * c), self.none
 
     def _exact_move(self, state):
         a, C = state
         c, log_scale = self.runs.exact_weights(a)
         p, size = self._pull(c)
-        zero = np.zeros(self.batch, dtype=bool)
-        doubtful = size <= CANCELS * self.runs.extent(c)
+        zero, doubtful = self.none, size <= CANCELS * self.runs.extent(c)
         if doubtful.any():
             direction = descent_direction(*self.runs.part(doubtful), self._W(C)[doubtful])
-            zero[doubtful] = direction.is_zero
             size[doubtful] = np.exp(direction.log_norm - log_scale[doubtful])
-        if self.rule.normalized:
-            factor = self.rule.step / np.where(zero, 1.0, size)
-        else:
-            factor = self.rule.step * np.exp(log_scale)
-        factor = np.where(zero, 0.0, factor)
+            zero = self.none.copy()
+            zero[doubtful] = direction.is_zero
+            size[zero] = np.inf
+        factor = self.rule.step / size if self.rule.normalized else self.rule.step * np.exp(log_scale)
+        if zero is not self.none:
+            factor[zero] = 0.0
         return (factor * p, factor * c), zero
