@@ -14,6 +14,7 @@ from pathlib import Path
 import nbformat
 import page_python
 import yaml
+from plain_references import Book
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "lite"
@@ -48,8 +49,9 @@ def build(python):
         content, wheels = Path(folder) / "content", Path(folder) / "wheels"
         (content / "book").mkdir(parents=True)
         wheels.mkdir()
+        book = Book(ROOT / "book")
         for path in notebooks():
-            notebook = for_the_browser(nbformat.read(path, as_version=4))
+            notebook = for_the_browser(book.plain(nbformat.read(path, as_version=4), path.stem))
             # Not nbformat.write: that Jupyter takes no lists of lines.
             (content / "book" / path.name).write_text(json.dumps(notebook), encoding="utf-8")
         page_python.build_wheel(wheels)
