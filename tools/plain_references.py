@@ -1,10 +1,11 @@
 """References to other pages, to papers and to figures, as words and links that any Jupyter shows.
 
 A Jupyter knows one notebook, so that what MyST says of the rest of the book would stay a key. References within the
-notebook are left alone: MyST for JupyterLab shows them.
+notebook are left alone: MyST for JupyterLab shows them. As a command it rewrites the chapters in place, for Binder.
 """
 
 import re
+from pathlib import Path
 
 import nbformat
 from pybtex.database import parse_file
@@ -91,3 +92,15 @@ class Book:
 
 def _figures(cells):
     return [c.metadata["mystnb"]["figure"] for c in cells if "figure" in c.metadata.get("mystnb", {})]
+
+
+def rewrite(folder):
+    """Every notebook of the folder, replaced by its plain form."""
+    book = Book(folder)
+    for page in book.notebooks:
+        path = folder / f"{page}.ipynb"
+        nbformat.write(book.plain(nbformat.read(path, as_version=4), page), path)
+
+
+if __name__ == "__main__":
+    rewrite(Path(__file__).resolve().parent.parent / "book")

@@ -1,7 +1,8 @@
 """A start as on Binder: the files alone, a fresh environment from requirements.txt alone, JupyterLab, a chapter run.
 
-Binder builds an image: it installs requirements.txt from the repository's root. Its hub then starts JupyterLab with
-the options below (BinderHub's BinderSpawnerMixin.get_args) and says in the environment where it was launched.
+Binder builds an image: it installs requirements.txt from the repository's root and runs postBuild. Its hub then
+starts JupyterLab with the options below (BinderHub's BinderSpawnerMixin.get_args) and says in the environment where it
+was launched.
 """
 
 import os
@@ -38,6 +39,7 @@ def repository(tmp_path_factory):
     subprocess.run([sys.executable, "-m", "venv", ".env"], check=True, cwd=folder)
     pip = [folder / ".env" / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "-r", "requirements.txt"], check=True, cwd=folder, env=clean(folder))
+    subprocess.run([folder / "postBuild"], check=True, cwd=folder, env=clean(folder))
     return folder
 
 
@@ -72,6 +74,11 @@ def test_a_chapter_runs_from_top_to_bottom(chromium, lab, repository, chapter):
     check_first_explorable(tab)
     assert all(url.startswith(("http://127.0.0.1", "data:", "blob:")) for url in asked)
     context.close()
+
+
+def test_the_chapters_say_what_they_cite_of_other_pages(repository):
+    text = (repository / "book" / "particles.ipynb").read_text(encoding="utf-8")
+    assert "(notation.ipynb)" in text and "{doc}`" not in text and "{cite:" not in text
 
 
 def test_the_library_is_that_of_the_copy(repository):
