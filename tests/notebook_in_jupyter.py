@@ -22,6 +22,11 @@ CELLS = """() => [...jupyterapp.shell.currentWidget.content.model.cells].filter(
   source: c.sharedModel.getSource(), outputs: c.outputs.toJSON(),
   done: Boolean(c.executionCount) && c.executionState !== 'running',
 }))"""
+TO_EXPLORABLE = """() => {
+  const { content } = jupyterapp.shell.currentWidget;
+  const shows = (c) => c.outputs?.toJSON().some((o) => o.data?.['application/vnd.jupyter.widget-view+json']);
+  return content.scrollToItem([...content.model.cells].findIndex(shows), 'start');
+}"""
 ENDED = f"""() => {{
   const cells = ({CELLS})();
   return cells.every((c) => c.done) || cells.some((c) => c.outputs.some((o) => o.ename));
@@ -55,7 +60,7 @@ def printed(cells):
 
 def check_first_explorable(tab):
     """The first explorable of the notebook computes values off its grid as the library does here."""
-    tab.evaluate("() => jupyterapp.shell.currentWidget.content.scrollToItem(0)")
+    tab.evaluate(TO_EXPLORABLE)
     root = tab.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .ex-root[data-live=true]").first
     root.wait_for(timeout=60_000)
     scene = scenes.get(root.get_attribute("data-scene"))

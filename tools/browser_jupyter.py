@@ -31,6 +31,7 @@ def add_button(app, pagename, templatename, context, doctree):
         "icon": "fas fa-rocket",
         "url": f"{context['pathto']('lite/lab/index.html', 1)}?path=book/{notebook.name}",
     }
+    app.add_js_file("scripts/browser-jupyter.js", loading_method="defer")
     buttons = context["header_buttons"]
     group = next((b for b in buttons if b.get("label") == "launch-buttons"), None)
     if group is None:

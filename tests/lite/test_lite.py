@@ -10,7 +10,7 @@ from local_site import serve
 from notebook_in_jupyter import check_first_explorable, errors, printed, run_all
 from python_in_pages import answer_from_files
 
-CHAPTERS = ("token_selection", "particles")
+CHAPTERS = [("token_selection", "lab", 1280), ("particles", "notebooks", 360)]  # the view on a narrow screen
 HOST = page_python.PYODIDE
 
 
@@ -27,13 +27,13 @@ def lite_url():
     pytest.skip(reason)
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_chapter_runs_from_top_to_bottom(chromium, lite_url, chapter):
-    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
+@pytest.mark.parametrize(("chapter", "view", "width"), CHAPTERS)
+def test_a_chapter_runs_from_top_to_bottom(chromium, lite_url, chapter, view, width):
+    context = chromium.new_context(viewport={"width": width, "height": 1000})
     context.route(HOST + "**", answer_from_files)
     tab, asked = context.new_page(), []
     tab.on("request", lambda r: asked.append(r.url))
-    tab.goto(f"{lite_url}lab/index.html?path=book/{chapter}.ipynb")
+    tab.goto(f"{lite_url}{view}/index.html?path=book/{chapter}.ipynb")
     cells = run_all(tab, f"book/{chapter}.ipynb")
     assert not errors(cells)
     needed = any("cvxpy" in c["source"] for c in cells[1:])  # the first one is the browser's own

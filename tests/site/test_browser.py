@@ -76,6 +76,17 @@ def test_formulas_are_no_tab_stops(chromium, site_url, page):
         assert visit.tab.locator("mjx-container[tabindex]:not([tabindex='-1'])").count() == 0
 
 
+@pytest.mark.parametrize(("width", "view"), [(1280, "lab"), (360, "notebooks")])
+def test_a_narrow_screen_opens_the_notebook_alone(chromium, html, site_url, page, width, view):
+    if not (html / "lite").is_dir():
+        pytest.skip("Jupyter in the browser is not built: run `make lite`, then `make book`")
+    with Visit(chromium, site_url + page, width=width) as visit:
+        for link in visit.tab.locator(".dropdown-launch-buttons a[href*='lite/']").all():
+            address = link.evaluate("e => (e.addEventListener('click', (c) => c.preventDefault()), e.click(), e.href)")
+            assert f"/lite/{view}/index.html?path=book/" in address
+    assert (html / "lite" / view / "index.html").is_file()
+
+
 CUT_OFF = """() => [...document.querySelectorAll('.cell_output pre')]
   .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent.slice(0, 80))"""
 
