@@ -169,7 +169,7 @@ class Newest {
       try {
         const answer = await host.request(scene, parameters);
         this.slow = performance.now() - begin > PROMPT;
-        if (epoch === this.epoch) this.done(liveScene(...answer));
+        if (epoch === this.epoch) this.done({ ...liveScene(...answer), parameters });
       } catch (error) {
         if (epoch === this.epoch) this.failed(error);
       }
@@ -1468,7 +1468,8 @@ class View {
         .flat()
         .map((v) => Number(v.toPrecision(4)))
         .join(", ");
-      this.controls[i].show(k, this.scene?.texts?.[p.name] ?? rough, value);
+      const drawn = String(this.scene?.parameters?.[p.name]) === String(value); // not an older value's scene
+      this.controls[i].show(k, drawn ? this.scene.texts[p.name] : rough, value);
     });
     this.time?.show(this.frame);
   }

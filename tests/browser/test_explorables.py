@@ -421,6 +421,11 @@ def assert_marked(e, yes):
     assert (e.root.locator(".ex-badge").text_content() == "computing…") is yes
 
 
+def shown(e, name):
+    """The value that stands beside a slider."""
+    return e.root.locator(f".ex-slider:has([data-control={name}]) .ex-value").text_content()
+
+
 def make_slow(e, host):
     pass_time(e, 101)
     host.answer()
@@ -471,8 +476,10 @@ def test_a_slow_scene_is_marked_at_once_and_until_the_newest_answer(asked):
     host.answer()
     assert e.state()["source"] == "live"
     assert_marked(e, True)
+    assert float(shown(e, "beta")) == 1.1  # and not the value of the picture
     host.answer()
     assert_marked(e, False)
+    assert float(shown(e, "beta")) == 1.1
     compare(e, whole_grid(e.scene))
 
 
