@@ -15,8 +15,8 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Heavy experiments are computed once and shared by the build and the tests; keyed by settings and code.
 export ATTSVM_CACHE ?= $(CURDIR)/.cache/experiments
 
-# As many processes as the machine has cores.
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
+# As many processes as the machine has cores; the tests of a file stay together, in their order.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 600 --nbval-sanitize-with tests/nbval.cfg
 
 .DEFAULT_GOAL := help
@@ -70,7 +70,7 @@ test-library: $(INSTALLED)
 
 # The chapters under nbval, strict, and the built pages in a real browser.
 test-book: $(INSTALLED)
-	$(PYTEST) --dist loadfile $(NBVAL) book
+	$(PYTEST) $(NBVAL) book
 	$(PYTEST) tests/browser tests/site
 
 # What the tests of Python in the page answer its requests with; without it they are skipped. Needs npm.

@@ -1,9 +1,7 @@
 """A first visit to a page stays light: everything it loads, compressed, against the budget."""
 
 import page_weight
-import pytest
 
-pytestmark = pytest.mark.xdist_group("weights")  # measured once
 BUDGET_KB = 1500
 WHOLE_BOOK_MB = 15
 
