@@ -210,7 +210,6 @@ def test_the_kernel_says_hello_and_computes_any_value():
     for (name, channel), array in received(reply, buffers).items():
         np.testing.assert_array_equal(array, coordinates(s, name, exact.marks[name])[channel])
     assert reply["readouts"] == [list(r.texts()) for r in exact.readouts.values()]
-    assert reply["texts"] == {"token": "(0.12, −0.46)", "model": "W"}
     json.dumps(reply, allow_nan=False)
 
 

@@ -115,7 +115,7 @@
       }
       this.waiting.delete(data.id);
       pending.timers.forEach(clearTimeout);
-      if (this.state === "busy") this.tell("on");
+      if (this.state === "busy") this.tell(this.waiting.size ? "busy" : "on");
       if (data.kind === "error") pending.reject(new Error(data.text));
       else pending.resolve([data, data.buffers]);
     }
@@ -152,7 +152,8 @@
     const note = Object.assign(document.createElement("p"), { className: "ex-python-note" });
     note.setAttribute("role", "status");
     const begin = () => python.start().catch(() => {}); // the reason has been told
-    button.addEventListener("click", () => {
+    button.addEventListener("click", ({ detail }) => {
+      if (detail > 1) return; // of a double click, which would cancel what it started
       const { state } = python;
       if (state === "busy") back();
       if (state !== "off") python.end("");
@@ -160,7 +161,9 @@
     });
     const show = (state, text, detail) => {
       root.dataset.python = state;
+      const held = document.activeElement === button;
       button.hidden = state === "on";
+      if (held && button.hidden) root.exView.badge.focus(); // it says what is on now
       const loading = text && `Cancel (loading ${text})`;
       button.textContent =
         { off: OFFER, starting: loading || "Cancel", busy: loading || "Stop computing" }[state] ?? "";

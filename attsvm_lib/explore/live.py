@@ -3,8 +3,7 @@
 Messages (JSON, numbers as float64 buffers)::
 
     viewer  {kind: "hello"}                                    kernel  {kind: "alive"}
-    viewer  {kind: "request", id, scene, parameters}           kernel  {kind: "scene", id, marks, readouts,
-    message, texts}
+    viewer  {kind: "request", id, scene, parameters}           kernel  {kind: "scene", id, marks, readouts, message}
                                                                     or  {kind: "error", id, text[, module]}
 
 `module` names a module that is missing: a host that can load it does so, and asks again.
@@ -17,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from attsvm_lib.scene.coordinates import coordinates, texts
+from attsvm_lib.scene.coordinates import coordinates
 from attsvm_lib.scene.function import SceneFunction
-from attsvm_lib.scene.parameters import Drag, Slider
 
 
 def answer(function: SceneFunction, message: Any) -> tuple[dict[str, Any], list[bytes]] | None:
@@ -47,8 +45,7 @@ def evaluate(function: SceneFunction, parameters: dict[str, Any]) -> tuple[dict[
     """One scene as JSON and buffers: marks as [[mark, channel, frames, items], ...], one float64 buffer
     each.
     """
-    arguments = function.arguments(**parameters)
-    scene = function(**arguments)
+    scene = function(**parameters)
     layout, buffers = [], []
     for name, mark in scene.marks.items():
         for channel, array in coordinates(function, name, mark).items():
@@ -58,14 +55,4 @@ def evaluate(function: SceneFunction, parameters: dict[str, Any]) -> tuple[dict[
         "marks": layout,
         "readouts": [list(r.texts()) for r in scene.readouts.values()],
         "message": scene.message or "",
-        "texts": {name: _text(function.parameters[name], value) for name, value in arguments.items()},
     }, buffers
-
-
-def _text(parameter: Any, value: Any) -> str:
-    """A parameter's value as shown beside its control."""
-    if isinstance(parameter, Slider):
-        return texts([value], parameter.format, parameter.unit)[0]
-    if isinstance(parameter, Drag):
-        return "({}, {})".format(*texts(value, parameter.format))
-    return str(value)

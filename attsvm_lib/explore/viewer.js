@@ -139,7 +139,6 @@ function liveScene(message, buffers) {
     channel,
     readouts: message.readouts,
     message: message.message,
-    texts: message.texts,
     source: "live",
   };
 }
@@ -169,7 +168,7 @@ class Newest {
       try {
         const answer = await host.request(scene, parameters);
         this.slow = performance.now() - begin > PROMPT;
-        if (epoch === this.epoch) this.done({ ...liveScene(...answer), parameters });
+        if (epoch === this.epoch) this.done(liveScene(...answer));
       } catch (error) {
         if (epoch === this.epoch) this.failed(error);
       }
@@ -1200,7 +1199,8 @@ class View {
     this.starts = Object.fromEntries(this.spec.parameters.map((p) => [p.name, model.get(p.name)]));
     this.newest = new Newest(
       (scene) => {
-        this.display(scene);
+        // of a slow scene an older answer is farther from what is asked for than the nearest stored picture
+        this.display(this.newest.slow && this.newest.next ? this.grid.at(this.place) : scene);
         this.heard();
       },
       (error) => {
@@ -1225,7 +1225,7 @@ class View {
       node("output", { class: "ex-number", "data-readout": r.name, "aria-live": "polite" }),
     );
     this.message = node("p", { class: "ex-message", role: "status" });
-    this.badge = node("span", { class: "ex-badge" }, STORED);
+    this.badge = node("span", { class: "ex-badge", tabindex: "-1" }, STORED);
     const hatch = draw(
       "svg",
       { width: 0, height: 0, class: "ex-defs", "aria-hidden": "true" },
@@ -1398,6 +1398,7 @@ class View {
       g = g * KINDS[p.kind].count(p) + k;
       exact &&= on;
     }
+    this.place = g;
     if (exact || !this.host) {
       this.newest.drop();
       this.display(this.grid.at(g));
@@ -1464,12 +1465,8 @@ class View {
       const value = this.model.get(p.name),
         [k, on] = KINDS[p.kind].locate(p, value);
       if (on || !this.host) return this.controls[i].show(k, KINDS[p.kind].text(p, k));
-      const rough = [value]
-        .flat()
-        .map((v) => Number(v.toPrecision(4)))
-        .join(", ");
-      const drawn = String(this.scene?.parameters?.[p.name]) === String(value); // not an older value's scene
-      this.controls[i].show(k, drawn ? this.scene.texts[p.name] : rough, value);
+      const rough = [value].flat().map((v) => String(Number(v.toPrecision(4))).replaceAll("-", "−"));
+      this.controls[i].show(k, p.kind === "drag" ? `(${rough.join(", ")})` : rough[0] + p.unit, value);
     });
     this.time?.show(this.frame);
   }

@@ -473,14 +473,26 @@ def test_a_slow_scene_is_marked_at_once_and_until_the_newest_answer(asked):
     assert_marked(e, True)
     assert e.state()["source"] == "grid"
     choose(e.root, {"beta": 1.1})
+    pass_time(e, 101)
     host.answer()
-    assert e.state()["source"] == "live"
+    assert e.state()["source"] == "grid"  # an older answer does not replace what is nearer
     assert_marked(e, True)
-    assert float(shown(e, "beta")) == 1.1  # and not the value of the picture
+    assert shown(e, "beta") == "1.1"  # and not the value of the picture
     host.answer()
     assert_marked(e, False)
-    assert float(shown(e, "beta")) == 1.1
+    assert shown(e, "beta") == "1.1"
     compare(e, whole_grid(e.scene))
+
+
+def test_a_value_off_the_grid_is_shown_with_the_digits_that_tell_it_from_its_neighbors(asked):
+    e, host = asked
+    for value, text in ((0.26, "0.26"), (0.3456, "0.3456"), (0.34567, "0.3457")):
+        choose(e.root, {"beta": value})
+        assert shown(e, "beta") == text
+        while host.asked():
+            host.answer()
+        assert e.state()["source"] == "live"
+        assert shown(e, "beta") == text == e.control("beta").get_attribute("aria-valuetext")
 
 
 GIVE_UP = {

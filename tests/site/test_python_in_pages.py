@@ -263,6 +263,34 @@ def test_what_was_stopped_is_not_computed_again(chromium, site_url):
         check(opened.ask(off_grid(scene)), scene)
 
 
+def test_it_can_be_stopped_until_the_last_of_several_answers(chromium, site_url):
+    with Page(chromium, site_url + FIRST) as opened:
+        root, scene = opened.started()
+        root.evaluate("root => { root.exPython.long = 0; root.exPython.worker.postMessage = () => {}; }")
+        state = """([root, scene, values]) => {
+          const { exPython: python } = root;
+          for (let k = 0; k < 2; k++) python.request(scene, values).catch(() => {});
+          return new Promise((found) => setTimeout(() => {
+            const states = [python.state];
+            for (const id of [...python.waiting.keys()]) {
+              python.settle({ id, kind: "error", text: "" });
+              states.push(python.state);
+            }
+            found(states);
+          }, 100));
+        }"""
+        values = [root.element_handle(), scene.name, {}]
+        assert opened.tab.evaluate(state, values) == ["busy", "busy", "on"]
+
+
+def test_a_double_click_starts_it_and_the_keys_stay_in_the_explorable(chromium, site_url):
+    with Page(chromium, site_url + FIRST) as opened:
+        root = opened.roots.nth(0)
+        root.locator(BUTTON).dblclick()
+        opened.wait("on")
+        assert root.evaluate("root => document.activeElement === root.querySelector('.ex-badge')")
+
+
 def test_leaving_the_page_during_the_start_raises_nothing(chromium, site_url):
     problems = []
     with Page(chromium, site_url + FIRST, {"numpy-": "never"}) as opened:
