@@ -3,7 +3,11 @@
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 from local_site import BROWSER_NAMES, find_browser, launch
+
+settings.register_profile("any machine", suppress_health_check=[HealthCheck.too_slow])  # one may be busy
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")
