@@ -18,6 +18,7 @@ from attsvm_lib.meanfield import (
     transition_time,
     wendel,
 )
+from attsvm_lib.scenes import TOL
 from attsvm_lib.scenes.one_cluster import (
     CONE_BETAS,
     CONE_STARTS,
@@ -29,7 +30,6 @@ from attsvm_lib.scenes.one_cluster import (
     RANDOM_TIMES,
     SPHERE_BETAS,
     SPHERE_TIMES,
-    TOL,
     arc,
     crossing_times,
     orthogonal_and_random,

@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 from attsvm_lib.data import random_direction
 from attsvm_lib.experiments import smooth_start
 from attsvm_lib.meanfield import circle_distance, circle_grid, circle_quantiles, equiangular, mean_field, simulate
+from attsvm_lib.scenes import TOL
 from attsvm_lib.scenes.particles import (
     BETAS,
     LIMIT_BETAS,
@@ -42,8 +43,9 @@ def test_the_sphere_shows_the_trajectory_its_energy_and_its_mean(beta, model):
     x0 = random_direction(3, rng=np.random.default_rng(53), batch=(32,))
     kind = {"softmax (SA)": "sa", "unnormalized (USA)": "usa"}[model]
     times = TIMES * np.exp(-beta) if kind == "usa" else TIMES
-    x = picture.marks["tokens"].xyz
+    x = simulate(x0, times, beta=beta, model=kind, tol=TOL).x
     np.testing.assert_allclose(x, simulate(x0, times, beta=beta, model=kind).x, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(picture.marks["tokens"].xyz, x, rtol=0, atol=1e-12)
     gram = x @ x.swapaxes(-1, -2)
     energy = np.exp(beta * (gram - 1)).mean((-2, -1))
     np.testing.assert_allclose(picture.marks["energy"].xy, np.stack([TIMES, energy], 1), rtol=1e-12)

@@ -50,7 +50,7 @@ class Book:
         cells = []
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
-                cell.source = ROLE.sub(lambda m: self._words(page, *m.groups()), cell.source)
+                cell.source = ROLE.sub(lambda reference: self._words(page, reference), cell.source)
             cells.append(cell)
             for figure in _figures([cell]):
                 number = self.places[figure["name"]][1].capitalize()
@@ -58,8 +58,9 @@ class Book:
         notebook.cells = cells
         return notebook
 
-    def _words(self, page, role, text, target):
-        """What a reference on `page` becomes; `text` is its label too where no `target` is given."""
+    def _words(self, page, reference):
+        """What a match of ROLE on `page` becomes; the text is the label too where no target is given."""
+        role, text, target = reference.groups()
         if role.startswith("cite"):
             return self._paper(role, text)
         label = target or text
@@ -69,9 +70,7 @@ class Book:
             return self._link("notation", text)
         there, name = self.places[label]
         if there == page:
-            if role == "numref":
-                return name
-            return f"{{{role}}}`{text} <{target}>`" if target else f"{{{role}}}`{text}`"
+            return name if role == "numref" else reference[0]
         return self._link(there, text if target else name)
 
     def _link(self, page, text):

@@ -10,7 +10,10 @@ import pkgutil
 
 from attsvm_lib.scene import SceneFunction
 
-__all__ = ["get", "names"]
+__all__ = ["TOL", "get", "names"]
+
+TOL = 1e-6
+"""Largest error of a solver's step where only a picture is wanted: what it adds up to is not seen there."""
 
 
 def names() -> list[str]:

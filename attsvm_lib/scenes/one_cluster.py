@@ -28,6 +28,7 @@ from attsvm_lib.scene import (
     Time,
     scene,
 )
+from attsvm_lib.scenes import TOL
 
 __all__ = ["orthogonal_and_random", "phase_on_the_sphere", "shrinking_cone"]
 
@@ -41,7 +42,6 @@ CURVE_BETAS = np.linspace(*EXTENT[2:], 61)
 DIMENSIONS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 RANDOM_BETAS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
 RANDOM_TIMES = np.linspace(0, 40, 61)
-TOL = 1e-6  # of a step; what it adds up to is not seen in the picture
 EDGES = np.linspace(-1, 1, 33)
 
 CONE_TOKENS = (3, 4, 6, 9)

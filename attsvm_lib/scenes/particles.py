@@ -40,6 +40,7 @@ from attsvm_lib.scene import (
     Time,
     scene,
 )
+from attsvm_lib.scenes import TOL
 
 __all__ = ["continuous_limit", "sphere_start", "tokens_on_the_sphere", "two_tokens"]
 
@@ -47,7 +48,6 @@ MODELS = {"softmax (SA)": "sa", "unnormalized (USA)": "usa"}
 BETAS = (0, 1, 2, 3, 4, 5, 6, 8, 10)
 TIMES = np.round(np.geomspace(0.05, 1000, 61), 3)
 TOKENS, SEED = 32, 53
-TOL = 1e-6  # of a step; what it adds up to is not seen in the picture
 
 PAIR_BETAS = (0, 0.5, 1, 2, 3, 4, 6)
 PAIR_ANGLES = (30, 60, 90, 120, 150, 175)

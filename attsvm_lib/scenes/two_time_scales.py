@@ -21,6 +21,7 @@ from attsvm_lib.meanfield import (
     simulate_circle,
 )
 from attsvm_lib.scene import Bars, Line, Panel, Path, Points, Readout, Scene, Segments, Slider, Time, scene
+from attsvm_lib.scenes import TOL
 
 __all__ = ["barrier", "log_time_staircase", "ripples"]
 
@@ -28,7 +29,6 @@ N = 64
 BETAS = (1.0, 2.0, 4.0, 6.0, 9.0, 12.0, 16.0)
 STARTS = (1.0, 2.0)
 LOG_T = np.linspace(-1, 14, 61)
-TOL = 1e-6  # of a step; what it adds up to is not seen in the picture
 POWERS = {0: "1", 4: "10⁴", 8: "10⁸", 12: "10¹²"}
 BOX = {"xlim": (-1.2, 1.2), "ylim": (-1.2, 1.2), "equal": True}
 TURN = np.radians(np.arange(0, 361, 5))

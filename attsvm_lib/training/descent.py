@@ -180,8 +180,8 @@ def _descend(descent, steps, checkpoints):
         if k == steps or still:
             continue
         moves, stopped = descent.move(state)
-        state = tuple([u + move for u, move in zip(state, moves)])
-        if not all([np.vdot(u, u) < HUGE**2 for u in state]):
+        state = tuple(u + move for u, move in zip(state, moves))
+        if not all(np.vdot(u, u) < HUGE**2 for u in state):
             raise FloatingPointError(f"the weights overflow at step {k + 1}: choose a smaller step")
         if stopped.any():
             stopped_at = np.where(stopped, np.minimum(stopped_at, k), stopped_at)

@@ -77,6 +77,5 @@ class ScoreDescent:
             zero[doubtful] = direction.is_zero
             size[zero] = np.inf
         factor = self.rule.step / size if self.rule.normalized else self.rule.step * np.exp(log_scale)
-        if zero is not self.none:
-            factor[zero] = 0.0
+        factor[zero] = 0.0
         return (factor * p, factor * c), zero

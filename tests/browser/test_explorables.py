@@ -423,7 +423,7 @@ def assert_marked(e, yes):
 
 def shown(e, name):
     """The value that stands beside a slider."""
-    return e.root.locator(f".ex-slider:has([data-control={name}]) .ex-value").text_content()
+    return e.control(name).locator("..").locator(".ex-value").text_content()
 
 
 def make_slow(e, host):

@@ -14,6 +14,7 @@ from driving import TOLERANCE, Explorable, compare, coordinates, whole_grid
 from jupyter_servers import jupyter
 from notebook_in_jupyter import wait_for_kernel
 from playwright.sync_api import TimeoutError
+from python_in_pages import choose
 
 from attsvm_lib.scene import Choice, Drag, Panel, Path, Points, Readout, Scene, Slider, Time, scene
 
@@ -146,7 +147,7 @@ def type_exactly(live, value):
 
 def set_on_the_grid(live, **values):
     """Set parameters and wait until the stored picture is shown and the kernel has nothing left to answer."""
-    live.root.evaluate("(root, values) => Object.entries(values).forEach((v) => root.exSet(...v))", values)
+    choose(live.root, values)
     wait_until(live, "s.source === 'grid' && !document.querySelector('.ex-root').exView.newest.busy")
 
 

@@ -249,10 +249,15 @@ def test_a_start_that_was_canceled_early_does_not_go_on(chromium, site_url):
         assert not opened.note() and not opened.foreign()
 
 
+def mute(root):
+    """Python hears nothing more, so that each request takes long, and is said to from the start."""
+    root.evaluate("root => { root.exPython.long = 0; root.exPython.worker.postMessage = () => {}; }")
+
+
 def test_what_was_stopped_is_not_computed_again(chromium, site_url):
     with Page(chromium, site_url + FIRST) as opened:
         root, scene = opened.started()
-        root.evaluate("root => { root.exPython.long = 0; root.exPython.worker.postMessage = () => {}; }")
+        mute(root)
         choose(root, off_grid(scene))
         opened.wait("busy")
         root.locator(BUTTON).click()
@@ -266,7 +271,7 @@ def test_what_was_stopped_is_not_computed_again(chromium, site_url):
 def test_it_can_be_stopped_until_the_last_of_several_answers(chromium, site_url):
     with Page(chromium, site_url + FIRST) as opened:
         root, scene = opened.started()
-        root.evaluate("root => { root.exPython.long = 0; root.exPython.worker.postMessage = () => {}; }")
+        mute(root)
         state = """([root, scene, values]) => {
           const { exPython: python } = root;
           for (let k = 0; k < 2; k++) python.request(scene, values).catch(() => {});
